@@ -355,3 +355,13 @@ test.each(triggerKinds)('a rule on %s can use every fact that it is given', (kin
   const text = `rules:\n  - name: one\n    on: ${kind}${length}\n    if: hours.is_open && thread.message_count >= 0 && now > timestamp("2020-01-01T00:00:00Z")\n    do: [{ comment: '{{ contact.number }} {{ now | date: "%H" }}' }]\n`;
   expect(parseRules(text, options).rules).toHaveLength(1);
 });
+
+test('an idle thread has no delay of its own', () => {
+  const { problems } = refusalOf(
+    'rules:\n  - { name: one, on: thread_idle, for: 1h, after: 5m, do: [{ reopen: true }] }\n  - { name: two, on: call_missed, after: 31d, do: [{ reopen: true }] }\n',
+  );
+  expect(problems.map(({ line, message }) => `${line} ${message}`)).toEqual([
+    '2 An idle thread is late already.',
+    '3 This is longer than a month.',
+  ]);
+});

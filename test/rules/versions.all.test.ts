@@ -1,12 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { applyRulesFile, createRulesReader, rollbackRules } from '../../src/rules/versions.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
-/* One version of the rules is in force for all workers, from one instant. */
+/* One version of the rules is in force for all workers, from one instant: see also test/story/versions.test.ts. */
 
 const rule = (name: string, word: string, steps: string) => `
   - name: ${name}
@@ -112,84 +111,4 @@ describe('with workers', async () => {
     for (const each of workers) each.process.kill('SIGTERM');
     await Promise.all(workers.map((each) => each.ended));
   }, 60_000);
-});
-
-describe('by command', async () => {
-  const world = await createRulesWorld(rulesSaying('Words of the file'), 'live', 'postgres');
-  const { sandbox, value, rulesFile, context } = world;
-  afterAll(() => world.close());
-  const rules = (...words: string[]) =>
-    runInProcess({ DATABASE_URL: context.settings.databaseUrl, TIME_ZONE: 'UTC' }, 'rules', ...words);
-  const replyTo = async (number: string) => {
-    await sandbox.emit.sms({ line, number, text: 'hello' });
-    await until(
-      async () =>
-        (await value('select state from ops.sends where number = $1 and settled_at is not null', number)) !== undefined,
-    );
-    return value(`select concat_ws(' ', state, reason, body) from ops.sends where number = $1`, number);
-  };
-
-  test('a version is applied, limited and rolled back, and the history says by whom and why', async () => {
-    const file = `${rulesFile}.lead`;
-    await writeFile(file, rulesSaying('Words of the lead'));
-    expect((await rules('apply', file, '--why', 'friendlier')).out).toMatch(
-      /^Version 2 is in force, .*: friendlier\. RULES_MODE is live/,
-    );
-    expect((await rules('apply', file)).out).toContain('was in force already');
-    expect(await replyTo('12125557001')).toBe('SENT Words of the lead');
-    await writeFile(file, rulesSaying('Words of the lead').replaceAll('    do:', '    mode: dry-run\n    do:'));
-    expect((await rules('apply', file, '--why', 'a closer look')).code).toBe(0);
-    expect(await replyTo('12125557002')).toBe('DENIED dry_run Words of the lead');
-    expect((await rollbackRules(context.database.db, { to: 1, by: 'a test' })).from).toBe(1);
-    expect(await replyTo('12125557003')).toBe('SENT Words of the file');
-    const history = await world.query<{ row: string }>(
-      "select concat_ws(' ', version, applied_by, why) as row from ops.rule_versions order by 1",
-    );
-    expect(history.map(({ row }) => row)).toEqual([
-      expect.stringMatching(/^1 .*RULES_FILE/),
-      expect.stringMatching(/^2 .*friendlier$/),
-      expect.stringMatching(/^3 .* a closer look$/),
-      expect.stringMatching(/^4 .*back to version 1$/),
-    ]);
-    expect((await rules('show', '2')).out).toContain('Words of the lead');
-    expect((await rules('list')).out).toContain('Version 4 is in force');
-  });
-
-  test('a version with the number of one that is lost is used as it is', async () => {
-    const { db } = context.database;
-    const read = createRulesReader('UTC', context.log);
-    const file = `${rulesFile}.lost`;
-    await writeFile(file, rulesSaying('Lost words'));
-    await rules('apply', file);
-    const lost = await read(db);
-    await value('delete from ops.rule_versions where version::text = $1', lost?.version);
-    await writeFile(
-      file,
-      `${rulesSaying('Other words')}  - { name: third, on: call_missed, do: [{ reopen: true }] }\n`,
-    );
-    await rules('apply', file);
-    const found = await read(db);
-    expect(found?.version).toBe(lost?.version);
-    expect(found?.rules).toHaveLength(3);
-  });
-
-  test('a text with an error is not applied, and no version that never was', async () => {
-    await writeFile(`${rulesFile}.bad`, 'rules: [{ name: broken }]\n');
-    const before = await value('select max(version) from ops.rule_versions');
-    expect((await rules('apply', `${rulesFile}.bad`)).code).toBe(1);
-    const never = rollbackRules(context.database.db, { by: 'a test', to: 99 });
-    await expect(never).rejects.toThrow('no version 99');
-    expect(await value('select max(version) from ops.rule_versions')).toBe(before);
-  });
-
-  test('the file is applied again once it has changed, and not before', async () => {
-    await rollbackRules(context.database.db, { by: 'a test', to: 2 });
-    const byHand = await value('select max(version) from ops.rule_versions');
-    const applyFile = () => applyRulesFile(context.database.db, { rulesFile }, context.log);
-    await applyFile();
-    expect(await value('select max(version) from ops.rule_versions')).toBe(byHand);
-    await writeFile(rulesFile, rulesSaying('Words of a new release'));
-    await applyFile();
-    expect(await replyTo('12125557004')).toBe('SENT Words of a new release');
-  });
 });

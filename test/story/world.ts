@@ -33,14 +33,27 @@ const firstTuesday = Date.parse('2030-02-05T15:00:00Z');
 export const ofRules = /due|rules|idle threads|rule outcomes|erased/;
 /** It is quiet when nothing is due within this time: `quiet` moves the clock on to the retry of a failed request, say. */
 const quietMs = 4_000;
+/** How often loops look for what nothing told them of: for the outcome of a reply, say. */
+const sweepMs = 30_000;
+const waitingReply = `state = 'waiting' and kind = 'reply'`;
+
+function msOf(duration: string): number {
+  const [, count, unit] = /^(\d+)([smhd])$/.exec(duration) ?? [];
+  const ms = Number(count) * units[unit as keyof typeof units];
+  if (Number.isNaN(ms)) throw new Error(`${duration} is no duration`);
+  return ms;
+}
 
 const dues = `
   select due_at from ops.sync_targets t where dirty_version > clean_version
     and (due_at <= now() or kind <> all('{${directoryKinds.join(',')}}'))
     and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
   union all select due_at from ops.rule_events
-  union all select due_at from ops.rule_actions where state = 'waiting'
+  union all select due_at from ops.rule_actions a join ops.rule_runs r using (run_id) where state = 'waiting' and kind <> 'reply' and not exists (
+    select from ops.rule_actions b join ops.rule_runs s using (run_id)
+    where b.state = 'waiting' and s.number = r.number and s.line = r.line and (b.run_id, b.ordinal) < (a.run_id, a.ordinal))
   union all select due_at from ops.sends where state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')
+    and not (select is_paused from ops.send_control)
   union all select due_at from ops.alert_messages where sent_at is null`;
 
 /** The processes were not away during a time that passes at once. */
@@ -111,11 +124,18 @@ export async function createStoryWorld(options: StoryOptions = {}) {
   }
 
   async function quiet(): Promise<void> {
+    let isSwept = false;
     for (let turn = 1; turn <= 100; turn += 1) {
       await beat.settle();
       if (await beat.run()) continue;
       const next = await nextDue();
-      if (next > Date.now() + quietMs) return;
+      if (next > Date.now() + quietMs) {
+        if (isSwept || !(await asks.value(`select exists (select from ops.rule_actions where ${waitingReply})`)))
+          return;
+        isSwept = true;
+        await beat.run(sweepMs);
+        continue;
+      }
       if (next > Date.now()) await moveTo(next + 1);
       // What is due is begun by the loops that look for it every second. A job that came too early is left to the sweep.
       else await beat.run(1_000);
@@ -127,9 +147,7 @@ export async function createStoryWorld(options: StoryOptions = {}) {
 
   /** Passes so long, with a stop wherever something is due. Loops that look every 15 s run up to six times in a few minutes. */
   async function pass(duration: string): Promise<void> {
-    const [, count = '', name = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
-    const ms = Number(count) * units[name as keyof typeof units];
-    if (!ms) throw new Error(`pass ${duration}?`);
+    const ms = msOf(duration);
     await quiet();
     const end = Date.now() + ms;
     const stride = ms > 15 * units.m ? ms : Math.max(12_000, ms / 6);
@@ -164,6 +182,11 @@ export async function createStoryWorld(options: StoryOptions = {}) {
   return {
     ...asks,
     ...{ context, sandbox, receiver, logged, quiet, pass, rulesFile },
+    /** Passes so long without a stop, as if nothing had run meanwhile. */
+    async away(duration: string): Promise<void> {
+      await moveTo(Date.now() + msOf(duration));
+      await quiet();
+    },
     /** Puts rules in force, always as a new version. */
     async rules(text: string): Promise<void> {
       applied += 1;
@@ -173,6 +196,12 @@ export async function createStoryWorld(options: StoryOptions = {}) {
     /** A text on our first line; quiet when it resolves. */
     async text(number: string, text: string, more: SmsEvent = {}): Promise<void> {
       await sandbox.emit.sms({ line, number, text, ...more });
+      await quiet();
+    },
+    /** Sends one request to the hook of an event type. */
+    async deliver(type: string, body: object): Promise<void> {
+      const headers = { 'content-type': 'application/json' };
+      await fetch(`${receiver.url}/hooks/${secret}/${type}`, { method: 'POST', body: JSON.stringify(body), headers });
       await quiet();
     },
     /** Runs a command in this process; quiet when it resolves. */
@@ -190,6 +219,14 @@ export async function createStoryWorld(options: StoryOptions = {}) {
       );
       return steps.map(({ line }) => line);
     },
+    /** How rules decided: rule and reason. A false condition leaves no row. */
+    async decisions(number?: string): Promise<string[]> {
+      const runs = await asks.query<{ line: string }>(
+        `select concat_ws(' ', rule, reason) as line from ops.rule_runs where $1::text is null or number = $1 order by run_id`,
+        number ?? null,
+      );
+      return runs.map(({ line }) => line);
+    },
     /** The texts that left, in their order, as `number: words`; each was charged once. */
     async texts(): Promise<string[]> {
       const sent = await asks.query<{ number: string; body: string }>(
@@ -199,6 +236,9 @@ export async function createStoryWorld(options: StoryOptions = {}) {
       if (charged.join() !== sent.map(({ number }) => number).join()) throw new Error(`charged were ${charged}`);
       return sent.map(({ number, body }) => `${number}: ${body}`);
     },
+    /** The notes of a thread at the service. */
+    notes: (number: string) =>
+      sandbox.store.conversations.get(`${line}/${number}`)?.notes.map(({ text }) => text) ?? [],
     /** What the service carried out about a number, in its order, and what `also` is part of: the ends of the paths. */
     changes: (number: string, also = `/${number}/`) =>
       sandbox

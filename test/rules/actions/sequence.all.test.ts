@@ -3,7 +3,7 @@ import { trunkline } from '../../credentials/commands.ts';
 import { until } from '../../world.ts';
 import { createRulesWorld, type RulesWorld } from '../rules-world.ts';
 
-/* The steps of all rules on a trigger, and of the triggers of a thread, are performed in the order of the file. */
+/* The steps of all rules on a trigger are performed in the order of the file, by several workers too: see also test/story/rules.test.ts. */
 
 const rules = `
 rules:
@@ -15,52 +15,23 @@ rules:
     on: message_received
     if: message.plain.startsWith("open again")
     do: [{ reopen: true }]
-  - name: shut-out
-    on: message_received
-    if: message.plain == "note and reply"
-    do: [{ comment: A note. }]
-  - name: answer
-    on: message_received
-    if: message.plain == "note and reply"
-    do: [{ reply: Hello }]
-    limits: { quiet_hours: none }
-  - name: tidy
-    on: message_received
-    if: message.plain == "note and reply"
-    do: [{ resolve: true }]
-  - name: take
-    on: message_received
-    if: message.plain == "mine"
-    do: [{ assign: 4156 }]
-  - name: leave
-    on: message_received
-    if: message.plain == "nobody"
-    do: [{ assign: nobody }]
 `;
 
 const line = '16465550100';
 
-/** What the service carried out in a thread, in its order; also texts, of whatever thread. */
-const stepsOf = ({ sandbox }: RulesWorld, number: string, ...also: string[]) =>
+/** What the service carried out in a thread, in its order. */
+const stepsOf = ({ sandbox }: RulesWorld, number: string) =>
   sandbox
     .requests()
-    .filter(
-      ({ method, path, status }) =>
-        method === 'POST' && status < 300 && [`/${number}/`, ...also].some((part) => path.includes(part)),
-    )
+    .filter(({ method, path, status }) => method === 'POST' && status < 300 && path.includes(`/${number}/`))
     .map(({ path }) => path.split('/').at(-1));
 
 describe('of one worker or two', async () => {
   const world = await createRulesWorld(rules, 'live', 'postgres');
-  const { sandbox, query, value } = world;
+  const { sandbox, query } = world;
   await world.work({ sends: { everyMs: 50 } });
   afterAll(() => world.close());
 
-  const waitingOf = (number: string) =>
-    value(
-      `select count(*)::integer from ops.rule_actions join ops.rule_runs using (run_id) where number = $1 and state = 'waiting'`,
-      number,
-    );
   const actsOn = async (number: string) =>
     (
       await query<{ act: string }>(
@@ -82,63 +53,6 @@ describe('of one worker or two', async () => {
       await until(async () => (await actsOn(number)).join() === 'resolve done,reopen done');
       expect(stepsOf(world, number)).toEqual(['resolve', 'reopen']);
     }
-  });
-
-  test('a step waits for the retries of an earlier one, also of an earlier trigger', async () => {
-    const number = '12125551101';
-    sandbox.faults({ kind: 'answer', status: 503, operation: 'assignConversation' });
-    await sandbox.emit.sms({ line, number, text: 'mine' });
-    await until(async () => (await actsOn(number)).length === 1);
-    await sandbox.emit.sms({ line, number, text: 'nobody' });
-    await until(async () => (await actsOn(number)).length === 2);
-    const triesOf = () =>
-      query<{ tries: number }>(
-        `select tries from ops.rule_actions join ops.rule_runs using (run_id) where number = $1 order by run_id`,
-        number,
-      ).then((rows) => rows.map(({ tries }) => tries));
-    await until(async () => ((await triesOf())[0] ?? 0) >= 2);
-    expect((await triesOf())[1]).toBe(0);
-    sandbox.faults();
-    await until(async () => (await waitingOf(number)) === 0);
-    expect(await actsOn(number)).toEqual(['assign done', 'assign done']);
-    expect(
-      await value(
-        `select assigned_user_id is null from warehouse.sms_conversations where line = $1 and number = $2`,
-        line,
-        number,
-      ),
-    ).toBe(true);
-  });
-
-  test('a reply keeps its place among the steps of its trigger', async () => {
-    const number = '12125551102';
-    sandbox.faults({ kind: 'answer', status: 429, operation: 'commentOnConversation', times: 3 });
-    onTestFinished(() => sandbox.faults());
-    await sandbox.emit.sms({ line, number, text: 'note and reply' });
-    await until(async () => (await actsOn(number)).length === 3 && (await waitingOf(number)) === 0);
-    expect(await actsOn(number)).toEqual(['comment done', 'reply done', 'resolve done']);
-    expect(stepsOf(world, number, '/sms/messages')).toEqual(['comments', 'messages', 'resolve']);
-  });
-
-  test('one that waits for more than ten minutes lets later ones go, and is skipped where one decided the same', async () => {
-    const number = '12125551103';
-    sandbox.faults({ kind: 'answer', status: 503, operation: 'resolveConversation' });
-    onTestFinished(() => sandbox.faults());
-    await sandbox.emit.sms({ line, number, text: 'open again' });
-    await until(async () => (await actsOn(number)).length === 2);
-    await query(
-      `update ops.rule_runs set evaluated_at = evaluated_at - interval '11 minutes' where number = $1 and rule = 'close'`,
-      number,
-    );
-    await until(async () => (await actsOn(number)).includes('reopen done'));
-    sandbox.faults();
-    await query(
-      `update ops.rule_actions a set due_at = now() from ops.rule_runs r where r.run_id = a.run_id and number = $1 and state = 'waiting'`,
-      number,
-    );
-    await until(async () => (await waitingOf(number)) === 0);
-    expect(await actsOn(number)).toEqual(['resolve skipped', 'reopen done']);
-    expect(stepsOf(world, number)).toEqual(['reopen']);
   });
 });
 

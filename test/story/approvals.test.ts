@@ -1,0 +1,180 @@
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { startHttpReceiver } from '../ops/alert-receivers.ts';
+import { createStoryWorld, line } from './world.ts';
+
+/* Replies that wait, for a person's approval or for the end of quiet hours, while their rule changes or somebody drops them. */
+
+const slack = await startHttpReceiver();
+const world = await createStoryWorld({
+  environment: { NOTIFY_TARGETS: `team=slack:${slack.url}`, PUBLIC_URL: 'https://trunkline.example' },
+});
+const { value, receiver, trunkline } = world;
+afterAll(() => slack[Symbol.asyncDispose]());
+
+const number = '12125554001';
+const state = () => value(`select concat_ws(' ', state, reason) from ops.sends order by planned_at desc limit 1`);
+const idOf = async () => String(await value('select send_id from ops.sends order by planned_at desc limit 1'));
+const headers = { authorization: `Basic ${btoa('lea:an-admin-token-of-the-world')}`, 'sec-fetch-site': 'same-origin' };
+const get = async (path: string) => (await fetch(`${receiver.url}${path}`, { headers })).text();
+const post = (path: string) => fetch(`${receiver.url}${path}`, { method: 'POST', headers, redirect: 'manual' });
+
+describe('a reply that waits for approval', () => {
+  const rulesWith = (text: string, approve = '{ expires: 4h }', mode = 'live') => `rules:
+- name: refunds
+  on: message_received
+  if: message.plain.contains("refund")
+  do: [{ reply: { text: '${text}', approve: ${approve} } }, { resolve: true }]
+  mode: ${mode}`;
+  const asked = async (approve?: string) => {
+    await world.rules(rulesWith('We will refund you.', approve));
+    await world.text(number, 'I want a refund');
+    return idOf();
+  };
+  const approvalPath = async (id: string, page = `/sends/${id}`) =>
+    new RegExp(`/sends/${id}/approve/[0-9a-f]+`).exec(await get(page))?.[0] ?? 'none';
+
+  test('is approved on its page or in the list, by a POST, once; the resolve waits for it', async () => {
+    const id = await asked();
+    expect(await get('/sends')).toContain('1 reply to approve');
+    expect(await get(`/sends/${id}`)).toContain('We will refund you.');
+    const explained = await trunkline('rules', 'explain', `${line}/${number}`);
+    expect(explained.out).toContain('Its reply waits for a person to approve it.');
+    await writeFile(world.rulesFile, rulesWith('We will refund you.'));
+    const simulated = await trunkline('rules', 'simulate', '--file', world.rulesFile);
+    expect(simulated.out).toContain('Each text would first wait for a person to approve it.');
+    const path = await approvalPath(id);
+    expect(await approvalPath(id, '/sends')).toBe(path);
+    await get(path);
+    expect(await state()).toBe('AWAITING_APPROVAL');
+    expect(await world.effects()).toEqual(['refunds reply waiting', 'refunds resolve waiting']);
+    const answers = await Promise.all([post(path), post(path)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 400]);
+    const refused = await answers.find(({ status }) => status === 400)?.text();
+    expect(refused).toMatch(/does not wait for approval: it is .*, decided by page of sends, lea from /);
+    await world.quiet();
+    expect(await world.effects()).toEqual(['refunds reply done SENT', 'refunds resolve done']);
+    expect(await world.texts()).toEqual([`${number}: We will refund you.`]);
+    expect(await get(`/sends/${id}`)).toContain('page of sends, lea from');
+  });
+
+  test('is approved by a command, which says who', async () => {
+    const id = await asked();
+    const preview = (await trunkline('sends', 'approve', id, '--dry-run')).out;
+    expect(preview).toContain('They wrote: I want a refund');
+    expect(preview).toContain('We will refund you.');
+    const approved = await trunkline('sends', 'approve', id, '--yes', '--by', 'Lea');
+    expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved by Lea.') });
+    expect(await state()).toBe('SENT');
+  });
+
+  test('is rejected by a command, and then neither approved nor rejected', async () => {
+    const id = await asked();
+    const rejected = await trunkline('sends', 'reject', id, '--by', 'Sam', '--why', 'paid already');
+    expect(rejected).toMatchObject({ code: 0, out: 'Rejected by Sam: it will never be sent.\n' });
+    const again = await trunkline('sends', 'approve', id, '--yes');
+    const reason = 'It does not wait for approval: it is dropped (its text was rejected), decided by Sam.';
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+    expect((await post(`/sends/${id}/reject`)).status).toBe(400);
+    expect(await world.texts()).toEqual([]);
+  });
+
+  test('expires', async () => {
+    await asked();
+    await world.away('5h');
+    expect(await state()).toBe('EXPIRED not_approved');
+    expect(await world.texts()).toEqual([]);
+  });
+
+  test('keeps its words when its rule was changed', async () => {
+    const id = await asked();
+    await world.rules(rulesWith('We have refunded you.'));
+    expect((await post(await approvalPath(id))).status).toBe(303);
+    await world.quiet();
+    expect(await world.texts()).toEqual([`${number}: We will refund you.`]);
+  });
+
+  test('is dropped when the rule only tries it', async () => {
+    await asked();
+    await world.rules(rulesWith('We will refund you.', '{ expires: 4h }', 'dry-run'));
+    await world.pass('5h');
+    expect(await state()).toBe('DENIED dry_run');
+  });
+
+  test('does not wait where the rule only tries it', async () => {
+    await world.rules(rulesWith('We will refund you.', 'true', 'dry-run'));
+    await world.text(number, 'A refund, please');
+    expect(await state()).toBe('DENIED dry_run');
+  });
+
+  test('is told to a target once, with the words, the masked number and a link that approves nothing', async () => {
+    const id = await asked('{ notify: team }');
+    expect(slack.received.map(({ body }) => JSON.parse(body).text)).toEqual([
+      `*A text to …4001 waits for approval (rule refunds)*\nWe will refund you.\nhttps://trunkline.example/sends/${id}`,
+    ]);
+    await get(`/sends/${id}`);
+    expect(await state()).toBe('AWAITING_APPROVAL');
+    expect((await post(`/sends/${id}/reject`)).status).toBe(303);
+    await world.quiet();
+    const steps = (await world.effects()).map((step) => step.split(' ').slice(1, 3).join(' '));
+    expect(steps).toEqual(['reply skipped', 'resolve skipped', 'notify done']);
+  });
+});
+
+describe('a reply that waits for the end of quiet hours', () => {
+  // It is 10:00 in New York.
+  const rulesWith = (text: string) => `rules:
+- name: greeting
+  on: message_received
+  do: [{ reply: '${text}, {{ message.text }}' }]
+  limits: { quiet_hours: "09:00-12:00" }
+`;
+  beforeEach(async () => {
+    await world.rules(rulesWith('Old words'));
+    await world.text(number, 'Hello');
+    expect(await state()).toBe('HELD gate:quiet_hours');
+  });
+
+  test('leaves then with its old words, which apply says', async () => {
+    const file = `${world.rulesFile}.new`;
+    await writeFile(file, rulesWith('New words'));
+    const { out } = await trunkline('rules', 'apply', file);
+    expect(out).toContain('1 text of earlier versions waits and leaves with the words of then.');
+    await world.pass('110m');
+    expect(await world.texts()).toEqual([]);
+    await world.pass('15m');
+    expect(await world.texts()).toEqual([`${number}: Old words, Hello`]);
+  });
+
+  test.each([
+    ['off', `${rulesWith('Old words')}  mode: off\n`],
+    ['gone', 'rules: []\n'],
+  ])('is dropped at once when its rule is %s', async (_, rules) => {
+    await world.rules(rules);
+    expect(await state()).toBe('DENIED gate:rule_off');
+  });
+
+  test('can be cancelled by the command, once', async () => {
+    const id = await idOf();
+    const one = '1 send is cancelled and will never be sent.\n';
+    expect(await trunkline('sends', 'cancel', id)).toMatchObject({ code: 0, out: one });
+    expect(await state()).toBe('DENIED cancelled');
+    const again = await trunkline('sends', 'cancel', id, '--json');
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.out)).toEqual([{ sendId: id, state: 'DENIED', isDone: false }]);
+    const unknown = await trunkline('sends', 'cancel', '00000000-0000-0000-0000-000000000000');
+    expect(unknown.code).not.toBe(0);
+    expect(unknown.err).toContain('There is no send');
+    await world.pass('3h');
+    expect(await world.texts()).toEqual([]);
+  });
+
+  test('and on its page', async () => {
+    const id = await idOf();
+    expect(await get(`/sends/${id}`)).toContain(`/sends/${id}/cancel`);
+    expect((await post(`/sends/${id}/cancel`)).status).toBe(303);
+    expect(await state()).toBe('DENIED cancelled');
+    expect(await get(`/sends/${id}`)).not.toContain(`/sends/${id}/cancel`);
+    expect((await post(`/sends/${id}/cancel`)).status).toBe(400);
+  });
+});
