@@ -4,7 +4,7 @@ import { lines as ourLines } from '../../src/warehouse/lines.ts';
 import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
 import { openLedgerStores } from './ledger-stores.ts';
-import { openLedger, type PlannedSend } from './ledger-world.ts';
+import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 
 const { ask, clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
@@ -14,6 +14,27 @@ const budget = () =>
   database.query(
     'select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets order by scope limit 1',
   );
+const unsent = [{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }];
+
+/** A dispatcher that is stuck in the middle of a send, in a state. */
+async function stuckIn(state: 'RESERVED' | 'DISPATCHED', ledger: LedgerWorld, { sendId }: PlannedSend): Promise<void> {
+  const never = () => new Promise<never>(() => undefined);
+  const stuck = await openLedger(
+    database,
+    sandbox,
+    state === 'RESERVED' ? { readThread: never } : { messages: { send: never } },
+  );
+  void stuck.dispatcher.advance(sendId);
+  await expect.poll(() => ledger.state(sendId)).toBe(state);
+}
+
+/** Plans a reply to a call from a number, and answers with the send. */
+async function planForCall(ledger: LedgerWorld, line: string, number: string): Promise<string> {
+  const trigger = { kind: 'call', id: '1776772800.1', at: new Date() } as const;
+  const limits = { quietHours: 'none' } as const;
+  await ledger.plan({ rule: 'call', line, number, trigger, text: 'We saw your call.', mode: 'live', limits });
+  return String(await database.value(`select send_id from ops.sends where rule = 'call' and number = $1`, number));
+}
 
 /** Lets a send grow older until it is due, by no more than an hour. */
 function passUntilDue(sendId: string): Promise<unknown> {
@@ -37,27 +58,23 @@ test('a planned send goes out once, and what it cost is settled', async () => {
   expect(await budget()).toEqual([{ sends_count: 1, reserved_micros: 0, spent_micros: 10_000 }]);
 });
 
-test('its message carries the send as soon as it is mirrored', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number } = await ledger.answer();
-  await ledger.dispatcher.advance(sendId);
-  await ledger.mirror(line, number);
-  expect(await ledger.dispatcher.hasWork()).toBe(true);
-  await ledger.dispatcher.sweep(10);
-  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
-  expect(await ledger.dispatcher.hasWork()).toBe(false);
-});
-
-test('a message without an id is found in its thread', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number } = await ledger.answer();
-  sandbox.faults({ kind: 'edit', path: 'data.messages.*.id', operation: 'sendMessage', times: 1 });
-  await ledger.dispatcher.advance(sendId);
-  expect(await database.value('select message_id from ops.sends')).toBeNull();
-  await ledger.mirror(line, number);
-  await ledger.dispatcher.sweep(10);
-  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
-});
+test.each(['its id', 'no id'])(
+  'its message carries the send as soon as it is mirrored, when the answer told %s',
+  async (told) => {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId, line, number } = await ledger.answer();
+    if (told === 'no id') {
+      sandbox.faults({ kind: 'edit', path: 'data.messages.*.id', operation: 'sendMessage', times: 1 });
+    }
+    await ledger.dispatcher.advance(sendId);
+    expect((await database.value('select message_id from ops.sends')) === null).toBe(told === 'no id');
+    await ledger.mirror(line, number);
+    expect(await ledger.dispatcher.hasWork()).toBe(true);
+    await ledger.dispatcher.sweep(10);
+    expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
+    expect(await ledger.dispatcher.hasWork()).toBe(false);
+  },
+);
 
 test('two sends whose answers hold the same id are both settled, and it counts once', async () => {
   const id = 7;
@@ -81,13 +98,8 @@ test('two sends whose answers hold the same id are both settled, and it counts o
 test('the same rule answers one trigger once, and a thread has one send under way', async () => {
   const ledger = await openLedger(database, sandbox);
   const { line, number, triggerId } = await ledger.answer();
-  const plan = {
-    line,
-    number,
-    text: 'x',
-    mode: 'live',
-    trigger: { kind: 'message', id: triggerId, at: new Date() },
-  } as const;
+  const trigger = { kind: 'message', id: triggerId, at: new Date() } as const;
+  const plan = { line, number, text: 'x', mode: 'live', trigger } as const;
   expect(await ledger.plan({ ...plan, rule: 'test' })).toBe('duplicate');
   expect(await ledger.plan({ ...plan, rule: 'another' })).toBe('thread_busy');
 });
@@ -128,24 +140,20 @@ test('a send that is reserved gives way too, and its worker lets nothing out', a
 test('what a superseded send had reserved is given back when nothing comes of the other', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
-  const hung = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
-  void hung.dispatcher.advance(first.sendId);
-  await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
+  await stuckIn('RESERVED', ledger, first);
   const second = await ledger.answer({ number: first.number }, { text: 'STOP' });
   expect(second.planned).toBe('planned');
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('denied');
   await ledger.dispatcher.sweep(10);
-  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+  expect(await budget()).toEqual(unsent);
   await ledger.dispatcher.sweep(10);
-  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+  expect(await budget()).toEqual(unsent);
 });
 
 test('a send whose request may have left does not give way', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
-  const dead = await openLedger(database, sandbox, { messages: { send: () => new Promise(() => undefined) } });
-  void dead.dispatcher.advance(first.sendId);
-  await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
+  await stuckIn('DISPATCHED', ledger, first);
   const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
   expect(second.planned).toBe('thread_busy');
   expect(await ledger.state(first.sendId)).toBe('DISPATCHED');
@@ -171,13 +179,8 @@ test('a rule on trial keeps nothing back: not a live answer to the same text, no
 
 describe('an answer that proves that nothing was sent', () => {
   test('that asks for a pause of years holds it back until it is too old, and no longer', async () => {
-    const retryAfterSeconds = 999_999_999;
-    sandbox.faults({
-      kind: 'answer',
-      status: 429,
-      headers: { 'retry-after': String(retryAfterSeconds) },
-      operation: 'sendMessage',
-    });
+    const headers = { 'retry-after': '999999999' };
+    sandbox.faults({ kind: 'answer', status: 429, headers, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
@@ -195,7 +198,7 @@ describe('an answer that proves that nothing was sent', () => {
     const waits: number[] = [];
     for (let turn = 0; turn < 9; turn += 1) {
       expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
-      expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+      expect(await budget()).toEqual(unsent);
       waits.push(Number(await database.value('select extract(epoch from due_at - clock_timestamp()) from ops.sends')));
       await ledger.makeDue(sendId);
     }
@@ -217,7 +220,7 @@ describe('an answer that proves that nothing was sent', () => {
       return result;
     };
     expect(await advance()).toBe('not_sent');
-    expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+    expect(await budget()).toEqual(unsent);
     await vi.waitFor(async () => expect(await advance()).toBe('sent'), { timeout: 10_000 });
     expect(await database.value('select tries from ops.sends')).toBe(0);
     expect(posts()).toBe(4);
@@ -259,7 +262,7 @@ test('a refusal with the envelope is final and costs nothing', async () => {
   const { sendId } = await ledger.answer({ number: '4915112345678' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('rejected');
   expect(await ledger.state(sendId)).toBe('REJECTED invalid_request (422)');
-  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+  expect(await budget()).toEqual(unsent);
 });
 
 test('a recipient whom the service skips as opted out is remembered for the whole account', async () => {
@@ -267,13 +270,8 @@ test('a recipient whom the service skips as opted out is remembered for the whol
   const [, other] = await ask<{ number: string }[]>('GET', '/api/public/v1/sms/lines');
   const first = await ledger.answer();
   // The service knows of an opt-out that the mirror has never seen.
-  await sandbox.emit.sms({
-    line: first.line,
-    number: first.number,
-    text: 'STOP',
-    announce: false,
-    sentAt: '2020-01-01T00:00:00Z',
-  });
+  const long = { announce: false, sentAt: '2020-01-01T00:00:00Z' };
+  await sandbox.emit.sms({ line: first.line, number: first.number, text: 'STOP', ...long });
   await database.query(`update warehouse.sms_messages set body = 'x' where body = 'STOP'`);
   const blind = await openLedger(database, sandbox, { readThread: async () => true });
   expect(await blind.dispatcher.advance(first.sendId)).toBe('skipped');
@@ -332,7 +330,7 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await ledger.dispatcher.advance(sendId)).toBe('held');
       expect(await ledger.state(sendId)).toBe('HELD gate:newer_inbound');
-      expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+      expect(await budget()).toEqual(unsent);
       await ledger.makeDue(sendId);
     }
     expect(posts()).toBe(0);
@@ -341,13 +339,10 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
   });
 
   test.each([
-    { name: 'an opt-out', event: { text: 'STOP' }, reason: 'opted_out' },
-    {
-      name: 'a person’s answer',
-      event: { direction: 'out' as const, text: 'I am on it', sentBy: 4156 },
-      reason: 'answered',
-    },
-  ])('keeps the answer back when it is $name', async ({ event, reason }) => {
+    ['an opt-out', { text: 'STOP' }, 'opted_out'],
+    ['what may be an opt-out', { text: 'not interested' }, 'opt_out_unsure'],
+    ['a person’s answer', { direction: 'out', text: 'I am on it', sentBy: 4156 }, 'answered'],
+  ] as const)('keeps the answer back when it is %s', async (_, event, reason) => {
     const ledger = await openLedger(database, sandbox);
     const { sendId, line, number } = await ledger.answer();
     await sandbox.emit.sms({ line, number, text: 'never mind', ...later() });
@@ -355,15 +350,6 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
     expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
     expect(await ledger.state(sendId)).toBe(`DENIED gate:${reason}`);
     expect(posts()).toBe(0);
-  });
-
-  test('ends the silence that a send is about', async () => {
-    const ledger = await openLedger(database, sandbox);
-    const limits = { quietHours: 'none', isFollowUp: true } as const;
-    const { sendId, line, number } = await ledger.answer({ limits });
-    await sandbox.emit.sms({ line, number, text: 'Here I am', ...later() });
-    expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
-    expect(await ledger.state(sendId)).toBe('DENIED gate:newer_inbound');
   });
 });
 
@@ -380,20 +366,9 @@ test('a send names its line in the form in which the service lists it', async ()
   const read = await beginRead(database.db, 'lines.list');
   await database.db.transaction().execute((tx) => ourLines.write(tx, () => undefined, { rows: data, read }));
 
-  const ledger = await openLedger(database, sandbox, {
-    messages,
-    readThread: async () => true,
-    isBlocked: async () => false,
-  });
-  await ledger.plan({
-    rule: 'test',
-    line: number,
-    number: '12125550123',
-    trigger: { kind: 'call', id: '1776772800.1', at: new Date() },
-    text: 'We saw your call.',
-    mode: 'live',
-    limits: { quietHours: 'none' },
-  });
+  const deps = { messages, readThread: async () => true, isBlocked: async () => false };
+  const ledger = await openLedger(database, sandbox, deps);
+  await planForCall(ledger, number, '12125550123');
   await ledger.dispatcher.drain();
   expect(await database.query('select state, reason from ops.sends')).toEqual([{ state: 'SENT', reason: null }]);
   expect(seen.map(({ method }) => method)).toEqual(['GET', 'POST']);
@@ -404,31 +379,17 @@ test('a send names its line in the form in which the service lists it', async ()
 const notFound = () => sandbox.faults({ kind: 'answer', status: 404, operation: 'readThread' });
 
 test.each([
-  { caller: 'a caller who never wrote', number: '12125550777', isCandidate: false },
-  { caller: 'one who was asked for as a candidate', number: '12125550778', isCandidate: true },
-])('a thread that is not found keeps no text from $caller', async ({ number, isCandidate }) => {
+  ['a caller who never wrote', '12125550777', false],
+  ['one who was asked for as a candidate', '12125550778', true],
+])('a thread that is not found keeps no text from %s', async (_, number, isCandidate) => {
   const ledger = await openLedger(database, sandbox);
   const { line } = await ledger.answer();
   notFound();
   if (isCandidate) {
-    await database.query(
-      `insert into ops.thread_candidates (line, number, evidence, probed_at) values ($1, $2, 'call', now())`,
-      line,
-      number,
-    );
+    const candidate = `insert into ops.thread_candidates (line, number, evidence, probed_at) values ($1, $2, 'call', now())`;
+    await database.query(candidate, line, number);
   }
-  await ledger.plan({
-    rule: 'call',
-    line,
-    number,
-    trigger: { kind: 'call', id: '1776772800.1', at: new Date() },
-    text: 'We saw your call.',
-    mode: 'live',
-    limits: { quietHours: 'none' },
-  });
-  const sendId = String(
-    await database.value(`select send_id from ops.sends where rule = 'call' and number = $1`, number),
-  );
+  const sendId = await planForCall(ledger, line, number);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 

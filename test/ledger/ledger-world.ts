@@ -47,11 +47,12 @@ export interface PlannedSend {
   readonly triggerId: string;
 }
 
-export const quickTiming: LedgerTiming = {
-  leaseMs: 20_000,
-  answerMs: 10_000,
-  stallMs: 10_000,
-  reconcileAtMs: [10_000, 20_000, 40_000],
+/** Waits are short. Whatever only a stalled worker reaches is far away, however busy the machine is. */
+const quickTiming: LedgerTiming = {
+  leaseMs: 600_000,
+  answerMs: 300_000,
+  stallMs: 300_000,
+  reconcileAtMs: [58_000, 59_000, 60_000],
   graceMs: 60_000,
   readRetryMs: 50,
   retryMs: 10,

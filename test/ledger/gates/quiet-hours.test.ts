@@ -45,19 +45,10 @@ function changesOf(zone: string, year: number): number[] {
   return changes;
 }
 
-test('every zone of the data is one that this Node knows', () => {
+// A zone of the data that this Node does not know would throw above.
+test('the data names very many zones', () => {
   expect(allZones.length).toBeGreaterThan(200);
-  expect(allZones.filter((zone) => !isKnown(zone))).toEqual([]);
 });
-
-function isKnown(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const changing = everyZone.flatMap((zone) => changesOf(zone, 2026).map((change) => ({ zone, change })));
 
@@ -68,24 +59,28 @@ test('both days on which clocks are set are tried wherever they are', () => {
   expect([...perZone.values()].filter((changes) => changes.length < 2).length).toBeLessThan(3);
 });
 
-test.each(everyZone)(
-  '%s opens at the first minute that its clocks show as open, on both days and on others',
-  (zone) => {
-    const days = [...changing.filter((each) => each.zone === zone).map(({ change }) => change), Date.UTC(2026, 6, 1)];
+test('every zone opens at the first minute that its clocks show as open, on both days and on others', () => {
+  const changesIn = Map.groupBy(changing, ({ zone }) => zone);
+  for (const zone of everyZone) {
+    const days = [...(changesIn.get(zone) ?? []).map(({ change }) => change), Date.UTC(2026, 6, 1)];
     for (const change of days) {
       // From the evening before to the evening after, at odd moments.
       for (let from = change - 14 * hour; from < change + 14 * hour; from += 241 * minute + 1_003) {
         const opens = firstAllowedMoment(new Date(from), [zone], quiet)?.getTime() ?? Number.NaN;
-        expect(isQuiet(opens, [zone])).toBe(false);
+        const shown = { zone, from: new Date(from), isQuiet: isQuiet(opens, [zone]) };
+        expect(shown).toEqual({ ...shown, isQuiet: false });
         if (opens === from) continue;
-        expect(shows(opens, zone)).toBe('08:00');
-        expect(isQuiet(opens - 1, [zone])).toBe(true);
         // The longest shift of any clock is two hours.
-        expect(opens - from).toBeLessThanOrEqual(13 * hour);
+        const late = {
+          opensAt: shows(opens, zone),
+          wasQuiet: isQuiet(opens - 1, [zone]),
+          isSoon: opens - from <= 13 * hour,
+        };
+        expect({ ...shown, ...late }).toEqual({ ...shown, opensAt: '08:00', wasQuiet: true, isSoon: true });
       }
     }
-  },
-);
+  }
+});
 
 test('a number that may be in several zones waits for the last of them', () => {
   const zones = zonesOfNumber('18505550123');
@@ -111,27 +106,22 @@ test('for any few zones, the first open moment is open in all and the minute bef
 });
 
 test('zones that are never awake together have no such moment', () => {
-  expect(
-    firstAllowedMoment(
-      new Date('2026-01-15T09:00:00Z'),
-      ['Africa/Abidjan', 'Asia/Shanghai', 'America/Los_Angeles'],
-      quiet,
-    ),
-  ).toBeUndefined();
+  const zones = ['Africa/Abidjan', 'Asia/Shanghai', 'America/Los_Angeles'];
+  expect(firstAllowedMoment(new Date('2026-01-15T09:00:00Z'), zones, quiet)).toBeUndefined();
 });
 
 describe('the zones of a number', () => {
   test.each([
-    { number: '12125550123', zones: ['America/New_York'] },
-    { number: '13125550123', zones: ['America/Chicago'] },
-    { number: '16025550123', zones: ['America/Phoenix'] },
-    { number: '18085550123', zones: ['Pacific/Honolulu'] },
-    { number: '442071234567', zones: ['Europe/London'] },
-    { number: '972501234567', zones: ['Asia/Jerusalem', 'Asia/Gaza', 'Asia/Hebron'] },
-    { number: '77012345678', zones: expect.arrayContaining(['Asia/Almaty']) },
-    { number: '74951234567', zones: ['Europe/Moscow'] },
-    { number: '99912345678', zones: [] },
-  ])('$number', ({ number, zones }) => {
+    ['12125550123', ['America/New_York']],
+    ['13125550123', ['America/Chicago']],
+    ['16025550123', ['America/Phoenix']],
+    ['18085550123', ['Pacific/Honolulu']],
+    ['442071234567', ['Europe/London']],
+    ['972501234567', ['Asia/Jerusalem', 'Asia/Gaza', 'Asia/Hebron']],
+    ['77012345678', expect.arrayContaining(['Asia/Almaty'])],
+    ['74951234567', ['Europe/Moscow']],
+    ['99912345678', []],
+  ])('%s', (number, zones) => {
     expect(zonesOfNumber(number)).toEqual(zones);
   });
 
