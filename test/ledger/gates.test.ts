@@ -104,7 +104,7 @@ test('two workers keep within the cap when a text costs much more than they thou
   };
   const dear = () => openLedger(database, sandbox, { messages: { send } });
   const workers = await Promise.all([dear(), dear()]);
-  for (let at = 0; at < 6; at += 1) await ledger.answer();
+  for (let at = 0; at < 4; at += 1) await ledger.answer();
   await until(async () => {
     await Promise.all(workers.map(({ dispatcher }) => dispatcher.drain()));
     const left = `select count(*)::int from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED')`;

@@ -16,9 +16,7 @@ const [unsure, plain] = ['not interested', 'When do you open?'];
 let stories = 0;
 
 /** Somebody of their own, whose texts come when they are said. */
-function createPerson() {
-  stories += 1;
-  const number = `1555100${String(stories).padStart(4, '0')}`;
+function createPerson(number = `1555100${String(++stories).padStart(4, '0')}`) {
   let seenAt: Date | undefined;
   return {
     number,
@@ -113,4 +111,21 @@ test.each([
     await person.say(text, { group: `${person.number},${other}`, from: from ?? person.number });
   }
   expect(await person.isOut()).toBe(end);
+});
+
+test.each([
+  ['5215512345678', '525512345678'],
+  ['5491123456789', '541123456789'],
+  ['5511987654321', '551187654321'],
+])('%s and %s are one person to the gates and to decisions', async (wrote, other) => {
+  const [person, alias] = [createPerson(wrote), createPerson(other)];
+  const both = async () => [await person.isOut(), await alias.isOut()];
+  await person.say(unsure);
+  expect(await both()).toEqual(['unsure', 'unsure']);
+  expect(await alias.decide('confirm')).toBe('done');
+  expect(await both()).toEqual(['out', 'out']);
+  expect(await alias.decide('clear')).toBe('done');
+  expect(await both()).toEqual(['free', 'free']);
+  await person.say('STOP');
+  expect(await both()).toEqual(['out', 'out']);
 });
