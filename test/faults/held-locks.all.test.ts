@@ -16,14 +16,8 @@ test('the mirror goes on while a BI role holds every lock of the queues in Postg
   const environment = { DATABASE_POOL_SIZE: String(poolSize) };
   const { service, database, postgres } = await deploy({ backend: 'postgres', environment }, onTestFinished);
   const waiting = { timeout: conditionTimeoutMs, interval: 50 };
-  const { db, ...owner } = createDatabase({
-    url: postgres.url,
-    log: createLog('silent'),
-    maxConnections: 1,
-    name: 'owner',
-  });
-  await using _ = owner;
-  await grantBiRole(db, 'bi');
+  await using owner = createDatabase({ url: postgres.url, log: createLog('silent'), maxConnections: 1, name: 'owner' });
+  await grantBiRole(owner.db, 'bi');
   await database.query(`alter role bi password 'reader'`);
   const address = Object.assign(new URL(postgres.url), { username: 'bi', password: 'reader' });
   const reader = new Client({ connectionString: address.href });

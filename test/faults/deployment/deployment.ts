@@ -12,10 +12,9 @@ import type { Backend } from '../../stores/backends.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
 import { openWires, type Wires } from '../nemesis/wires.ts';
-import { createPart, type Part } from './part.ts';
+import { createPart, type Part, type PartShape } from './part.ts';
 import { freePort } from './ports.ts';
-import { openSandbox } from './sandbox.ts';
-import type { FaultyService, Resource } from './service.ts';
+import { type FaultyService, openSandbox, type Resource } from './service.ts';
 import { openPostgres, openRedis, type PostgresStore, type RedisStore } from './stores.ts';
 
 /** A whole Trunkline as production runs it: every process and every store on its own, each open to faults. */
@@ -57,8 +56,17 @@ export interface DeploymentShape {
   readonly nodeOptions?: string;
   /** Further variables of theirs. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Another Postgres than the embedded one. */
-  readonly openPostgres?: typeof openPostgres;
+}
+
+const readyWords = { web: 'The receiver is listening', worker: 'The worker processes its queues' };
+
+/** A receiver or a worker, of another release where its folder is named. */
+export function createDaemon(
+  role: 'web' | 'worker',
+  { name = role, ...shape }: Pick<PartShape, 'env' | 'release'> & { readonly name?: string },
+  onOpen: OnOpen,
+): Part {
+  return createPart({ name, args: [role], readyWords: readyWords[role], ...shape }, onOpen);
 }
 
 /** Starts everything, and resolves when the webhooks are registered. */
@@ -71,7 +79,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     'API key': apiKey,
   };
   const [postgres, redis, service] = await Promise.all([
-    (shape.openPostgres ?? openPostgres)(folder, onOpen),
+    openPostgres(folder, onOpen),
     shape.backend === 'redis' ? openRedis(folder, onOpen) : undefined,
     openSandbox(onOpen),
   ]);
@@ -100,33 +108,13 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   };
   const environmentOf = (victim: 'web' | 'worker', at: number) =>
     wires && (victim === 'worker' || at === 0) ? rewired(env, wires, victim) : env;
-  const webs = ports.map((port, at) =>
-    createPart(
-      {
-        name: `web ${at + 1}`,
-        args: ['web'],
-        env: {
-          ...environmentOf('web', at),
-          PORT: String(port),
-          PUBLIC_URL: addresses[0] as string,
-          WEBHOOK_SECRET: secrets['webhook secret'],
-          ADMIN_TOKEN: secrets['admin token'],
-        },
-        readyWords: 'The receiver is listening',
-      },
-      onOpen,
-    ),
-  );
+  const publicUrl = { PUBLIC_URL: addresses[0] as string, WEBHOOK_SECRET: secrets['webhook secret'] };
+  const webs = ports.map((port, at) => {
+    const own = { PORT: String(port), ...publicUrl, ADMIN_TOKEN: secrets['admin token'] };
+    return createDaemon('web', { name: `web ${at + 1}`, env: { ...environmentOf('web', at), ...own } }, onOpen);
+  });
   const workers = Array.from({ length: shape.workers ?? 1 }, (_, at) =>
-    createPart(
-      {
-        name: `worker ${at + 1}`,
-        args: ['worker'],
-        env: environmentOf('worker', at),
-        readyWords: 'The worker processes its queues',
-      },
-      onOpen,
-    ),
+    createDaemon('worker', { name: `worker ${at + 1}`, env: environmentOf('worker', at) }, onOpen),
   );
   await Promise.all([...webs, ...workers].map((part) => part.start()));
   await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= wantedTypes.length, {
@@ -145,23 +133,19 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     hooks: (type) => addresses.map((address) => `${address}/hooks/${secrets['webhook secret']}/${type}`),
     addresses,
     wires,
-    environment: { ...env, PUBLIC_URL: addresses[0] as string, WEBHOOK_SECRET: secrets['webhook secret'] },
+    environment: { ...env, ...publicUrl },
     secrets: { ...secrets, 'database password': new URL(postgres.url).password },
   };
 }
 
 /** What a process is told when it reaches the others by wires. */
-function rewired<E extends { DATABASE_URL: string; API_BASE_URL: string; REDIS_URL?: string }>(
-  env: E,
-  wires: Wires,
-  victim: 'web' | 'worker',
-): E {
-  return {
-    ...env,
-    DATABASE_URL: wires[`${victim}ToPostgres`].through(env.DATABASE_URL),
-    API_BASE_URL: wires[`${victim}ToService`].through(env.API_BASE_URL),
-    ...(env.REDIS_URL !== undefined && { REDIS_URL: wires[`${victim}ToQueue`].through(env.REDIS_URL) }),
-  };
+function rewired(env: Readonly<Record<string, string>>, wires: Wires, victim: 'web' | 'worker') {
+  const through = { DATABASE_URL: 'Postgres', API_BASE_URL: 'Service', REDIS_URL: 'Queue' } as const;
+  const entries = Object.entries(through).flatMap(([name, end]) => {
+    const address = env[name];
+    return address === undefined ? [] : [[name, wires[`${victim}To${end}`].through(address)] as const];
+  });
+  return { ...env, ...Object.fromEntries(entries) };
 }
 
 /** The webhook subscriptions that point at these addresses. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
@@ -52,11 +52,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     const spawned = spawn(process.execPath, ['src/trunkline.cjs', ...shape.args], {
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...inherited,
-        LOG_LEVEL: 'debug',
-        ...shape.env,
-      },
+      env: { ...inherited, LOG_LEVEL: 'debug', ...shape.env },
     });
     for (const stream of [spawned.stdout, spawned.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -106,17 +102,4 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     },
     crash,
   };
-}
-
-/** Runs a command of the command line to its end, and resolves to its standard output. Rejects when it fails, with that as `stdout`. */
-export function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(
-      process.execPath,
-      ['src/trunkline.cjs', ...args],
-      { cwd: root, env: { ...inherited, ...env }, maxBuffer: 64 * 1_024 ** 2 },
-      (error, stdout, stderr) =>
-        error ? reject(Object.assign(new Error(`${args.join(' ')}: ${stderr}`), { stdout })) : resolve(stdout),
-    );
-  });
 }

@@ -1,9 +1,12 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Redis } from 'ioredis';
+import { Client, type Pool } from 'pg';
+import { retryDeadlock } from '../../../src/db/database.ts';
 import { startPostgres } from '../../../src/local/postgres.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { startRedis } from '../../stores/redis.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
 
 /** A server that can be made to crash, and started again at the same address with what it has on disk. */
 export interface Store {
@@ -27,8 +30,6 @@ export interface RedisStore extends Store {
   /** Every command that ever changed it, from its append-only file. */
   history(): Promise<string>;
 }
-
-type OnOpen = (end: () => Promise<void>) => void;
 
 export async function openPostgres(folder: string, onOpen: OnOpen): Promise<PostgresStore> {
   const options = { dataDir: join(folder, 'postgres'), log: createLog('silent'), settings: { shared_buffers: '48MB' } };
@@ -74,4 +75,17 @@ export async function openRedis(folder: string, onOpen: OnOpen): Promise<RedisSt
       return texts.join('\n');
     },
   };
+}
+
+/** Lets the queues forget every job, what waits behind them, and who they stand for. */
+export async function loseJobs({ database, redis }: { database: Pool; redis: RedisStore | undefined }): Promise<void> {
+  if (redis) {
+    const client = new Redis(redis.url);
+    await client.flushall().finally(() => client.disconnect());
+    return;
+  }
+  for (const table of ['job', 'dedup', 'dedup_next']) {
+    // The queues take their locks in an order of their own, and a deletion may meet them.
+    await retryDeadlock(() => database.query(`delete from bullmq.${table}`));
+  }
 }

@@ -1,18 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
-import { readSettings } from '../../../config/settings.ts';
-import { createContext, readySettings } from '../../../src/context.ts';
-import type { Target } from '../../../src/inbox/targets.ts';
-import { createLog } from '../../../src/shared/log.ts';
 import { threadKey } from '../../../src/shared/thread.ts';
-import { readAgain } from '../../../src/sync/read-again.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey, type ThreadName, tally } from './keys.ts';
-import { repeat } from './repeat.ts';
 import { createSender, isAccepted, type Sender, type Sent } from './sender.ts';
-import { type Happening, happen, hintsOf, type Scene } from './traffic.ts';
+import { type Happening, happen, type Scene } from './traffic.ts';
 
 /** Texts and calls that happen at the service while things break, and what was promised about them. */
 export interface Load {
@@ -29,10 +25,6 @@ export interface Load {
   sentDuring(lasts: () => Promise<void>): Promise<Sent[]>;
   /** Ends it, and repeats every delivery that did not get through until it does. */
   finish(): Promise<void>;
-  /** Delivers everything once more that was ever told: for deliveries that a fault changed. */
-  remind(): Promise<void>;
-  /** Has everything read again, as `resync` does: for answers that make a mirror of what is not so. */
-  readAgain(): Promise<void>;
   /** The key of each delivery that was answered 2xx, as often as it was, but for those that a fault had changed. */
   accepted(): Promise<string[]>;
 }
@@ -52,11 +44,11 @@ const slowestMs = 200;
 /** Longer than transcripts and receipts take. */
 const quietMs = 3_000;
 
-/** `onOpen` is given what ends the load, whatever becomes of its test. */
+/** `onOpen` is told how to end the load, whatever becomes of its test. */
 export async function startLoad(
   deployment: Deployment,
   random: Random,
-  onOpen: (end: () => Promise<void>) => void,
+  onOpen: OnOpen,
   pace: Pace = busy,
 ): Promise<Load> {
   const { service } = deployment;
@@ -75,9 +67,17 @@ export async function startLoad(
     }
   }
 
-  const stopHappening = repeat(next, () => random.between(pace.from, pace.to));
+  const stopping = new AbortController();
+  const happens = (async () => {
+    while (!stopping.signal.aborted) {
+      await next();
+      await sleep(random.between(pace.from, pace.to), undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  happens.catch(() => undefined);
   const stop = async () => {
-    await stopHappening();
+    stopping.abort();
+    await happens;
     await Promise.all(sending);
   };
   onOpen(() => stop().catch(() => undefined));
@@ -148,22 +148,6 @@ export async function startLoad(
       await stop();
       await everythingAnnounced();
       await repeatRefused();
-    },
-    async remind() {
-      const hints = new Map(happenings.flatMap(hintsOf).map((hint) => [`${hint.type} ${hint.body}`, hint]));
-      for (const { type, body } of hints.values()) await sender.insist(type, body);
-    },
-    async readAgain() {
-      const targets: Target[] = [
-        ...threads().map((thread) => ({ kind: 'thread', key: threadKey(thread) }) as const),
-        ...callIds().flatMap((key) => (['call', 'recordings', 'transcripts'] as const).map((kind) => ({ kind, key }))),
-      ];
-      const settings = readySettings(readSettings(deployment.environment));
-      const log = createLog('silent');
-      await using context = await createContext(settings, { log, name: 'read again', maxConnections: 2 });
-      const { database, pauses, notifier } = context;
-      for (const target of targets) await readAgain({ db: database.db, pauses, notify: notifier.notify }, target);
-      await notifier.idle();
     },
     async accepted() {
       const whole = (await service.deliveries()).filter(({ fault }) => fault === undefined);

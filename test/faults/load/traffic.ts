@@ -1,4 +1,5 @@
-import type { CallMade, FaultyService, SmsMade } from '../deployment/service.ts';
+import type { CallMade, SmsMade } from '../../../src/sandbox/traffic/events.ts';
+import type { FaultyService } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey, type ThreadName } from './keys.ts';
 
@@ -16,7 +17,6 @@ export interface Scene {
 export interface Happening {
   readonly thread?: ThreadName;
   readonly callId?: string;
-  readonly transcriptIds?: readonly number[];
   /** Keys of the deliveries that the service itself will make of it. */
   readonly announced: readonly string[];
   /** Deliveries that are ours to make, since the service was told not to. */
@@ -85,7 +85,6 @@ async function call({ service, random }: Scene, isAnswered: boolean): Promise<Ha
   });
   return {
     callId: made.id,
-    transcriptIds: made.transcriptIds,
     announced: [`AccountEndedCalls ${made.id}`, ...transcriptsOf(made)],
     toDeliver: [
       { type: 'AccountEndedCalls', body: JSON.stringify({ callId: made.id, webhookType: 'AccountEndedCalls' }) },
@@ -97,22 +96,6 @@ function transcriptsOf({ id: callId, transcriptIds }: CallMade): string[] {
   return transcriptIds.map((transcriptId) =>
     deliveryKey('AccountAITranscription', JSON.stringify({ callId, transcriptId })),
   );
-}
-
-/** Deliveries that point at what happened, without telling anything of it. */
-export function hintsOf({ thread, callId, transcriptIds = [] }: Happening): Happening['toDeliver'] {
-  return [
-    ...(thread ? [{ type: 'AccountSMS' as const, body: JSON.stringify(pointerTo(thread)) }] : []),
-    ...(callId === undefined ? [] : [{ type: 'AccountEndedCalls' as const, body: JSON.stringify({ callId }) }]),
-    ...transcriptIds.map((transcriptId) => ({
-      type: 'AccountAITranscription' as const,
-      body: JSON.stringify({ callId, transcriptId }),
-    })),
-  ];
-}
-
-function pointerTo({ line, number, participants }: ThreadName): object {
-  return { direction: 'sent', fromNumber: line, toNumber: participants.length > 0 ? participants : number };
 }
 
 /** A text as a delivery tells of it. */

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createDatabase } from '../../../src/db/database.ts';
+import { resumeSends } from '../../../src/ledger/control.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
-import { runCommand } from '../deployment/part.ts';
 import { createProgress, report } from '../figures.ts';
 import { killAt, nameOf } from '../nemesis/kill-points.ts';
 import { ledgerPoints } from '../nemesis/ledger-points.ts';
@@ -100,11 +102,12 @@ async function unsettled({ database }: Deployment): Promise<number> {
 
 /** Waits; meanwhile the operator lets sends out again, which three unknown outcomes stop. */
 async function until(deployment: Deployment, condition: () => Promise<boolean>): Promise<void> {
-  const { database, environment } = deployment;
+  const { database, postgres } = deployment;
+  await using owner = createDatabase({ url: postgres.url, log: createLog('silent'), maxConnections: 1, name: 'owner' });
   const deadline = performance.now() + settleLimit;
   while (!(await condition())) {
     const { rows } = await database.query<{ is_paused: boolean }>('select is_paused from ops.send_control');
-    if (rows[0]?.is_paused) await runCommand(['sends', 'resume'], environment);
+    if (rows[0]?.is_paused) await resumeSends(owner.db);
     if (performance.now() > deadline) {
       const sends = await database.query('select number, state, reason, due_at from ops.sends order by planned_at');
       throw new Error(`The sends do not settle: ${JSON.stringify(sends.rows)}`);

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { backends } from '../../stores/backends.ts';
 import { deploy } from '../deployment/deployment.ts';
-import { startLoad } from '../load/load.ts';
 import { startStorm } from '../load/storm.ts';
+import { surviveUnderLoad } from '../load/survive.ts';
 import { busyFor, evaluateIn, inspectable, unhandledRejection } from '../nemesis/inspector.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
@@ -15,49 +15,42 @@ const megabyte = 1_024 ** 2;
 
 describe.each(backends)('on %s', (backend) => {
   test('goes on where it was after its event loop was blocked', async ({ onTestFinished }) => {
-    const deployment = await deploy({ backend, nodeOptions: inspectable, workers: 2 }, onTestFinished);
-    const load = await startLoad(deployment, createRandom(`blocked ${backend}`), onTestFinished);
-    for (const part of [deployment.worker, deployment.web]) {
-      await load.goesOn(20);
-      await evaluateIn(part, busyFor(blockedMs));
-      await load.goesOn(20);
-    }
-    await load.isAccepted(3);
-    await load.finish();
-    await expectNothingLost(deployment, load);
+    const shape = { backend, nodeOptions: inspectable, workers: 2 };
+    await surviveUnderLoad('blocked', shape, onTestFinished, async ({ web, worker, load }) => {
+      for (const part of [worker, web]) {
+        await load.goesOn(20);
+        await evaluateIn(part, busyFor(blockedMs));
+        await load.goesOn(20);
+      }
+    });
   });
 
   test('ends for an unhandled rejection, with what is in hand finished, and loses nothing', async ({
     onTestFinished,
   }) => {
-    const deployment = await deploy({ backend, nodeOptions: inspectable }, onTestFinished);
-    const load = await startLoad(deployment, createRandom(`rejection ${backend}`), onTestFinished);
-    for (const part of [deployment.worker, deployment.web]) {
-      await load.goesOn(20);
-      await evaluateIn(part, unhandledRejection);
-      expect(await part.ended(), part.name).toEqual({ code: 1, signal: null });
-      expect(part.output).toContain('nobody handles this');
-      await part.start();
-    }
-    await load.isAccepted(3);
-    await load.finish();
-    await expectNothingLost(deployment, load);
+    const shape = { backend, nodeOptions: inspectable };
+    await surviveUnderLoad('rejection', shape, onTestFinished, async ({ web, worker, load }) => {
+      for (const part of [worker, web]) {
+        await load.goesOn(20);
+        await evaluateIn(part, unhandledRejection);
+        expect(await part.ended(), part.name).toEqual({ code: 1, signal: null });
+        expect(part.output).toContain('nobody handles this');
+        await part.start();
+      }
+    });
   });
 
   test('loses nothing when a worker is killed again and again in a backlog', async ({ onTestFinished }) => {
-    const random = createRandom(`backlog ${backend}`);
-    const deployment = await deploy({ backend }, onTestFinished);
-    const load = await startLoad(deployment, random, onTestFinished);
-    await deployment.worker.crash();
-    await load.goesOn(1_000);
-    for (let crash = 0; crash < 2; crash += 1) {
-      await deployment.worker.start();
-      await load.goesOn(random.between(5, 30));
-      await deployment.worker.crash();
-    }
-    await deployment.worker.start();
-    await load.finish();
-    await expectNothingLost(deployment, load);
+    await surviveUnderLoad('backlog', { backend }, onTestFinished, async ({ worker, load, random }) => {
+      await worker.crash();
+      await load.goesOn(1_000);
+      for (let crash = 0; crash < 2; crash += 1) {
+        await worker.start();
+        await load.goesOn(random.between(5, 30));
+        await worker.crash();
+      }
+      await worker.start();
+    });
   });
 });
 

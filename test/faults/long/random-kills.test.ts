@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { wantedTypes } from '../../../../src/sync/subscriptions/ensure.ts';
-import { backends } from '../../../stores/backends.ts';
-import { deploy, ourSubscriptions } from '../../deployment/deployment.ts';
-import { createProgress, report, sized } from '../../figures.ts';
-import { startStorm } from '../../load/storm.ts';
-import { expectNothingLost } from '../../oracle/oracle.ts';
-import { createRandom } from '../../random.ts';
+import { wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
+import { backends } from '../../stores/backends.ts';
+import { deploy, ourSubscriptions } from '../deployment/deployment.ts';
+import { createProgress, report, sized } from '../figures.ts';
+import { startStorm } from '../load/storm.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 const kills = sized(200);
 const deliveries = sized(100_000);

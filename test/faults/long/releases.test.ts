@@ -1,15 +1,13 @@
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { backends } from '../../stores/backends.ts';
-import { deploy } from '../deployment/deployment.ts';
+import { createDaemon } from '../deployment/deployment.ts';
 import { createPart, root } from '../deployment/part.ts';
 import { freePort } from '../deployment/ports.ts';
-import { startLoad } from '../load/load.ts';
+import { surviveUnderLoad } from '../load/survive.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
-import { expectNothingLost } from '../oracle/oracle.ts';
-import { createRandom } from '../random.ts';
 
 /** What a release adds to tables that are being written: it may only add. */
 const nextMigration = `
@@ -24,54 +22,32 @@ const nextMigration = `
 describe.each(backends)('on %s', (backend) => {
   test('a release migrates under load, and works beside the one before', async ({ onTestFinished }) => {
     const release = await nextRelease(onTestFinished);
-    const deployment = await deploy({ backend, workers: 1 }, onTestFinished);
-    const { environment, webs, workers } = deployment;
-    const load = await startLoad(deployment, createRandom(`release ${backend}`), onTestFinished);
-    await load.goesOn(30);
+    await surviveUnderLoad('release', { backend }, onTestFinished, async (deployment) => {
+      const { environment: env, load } = deployment;
+      await load.goesOn(30);
+      const migrate = createPart(
+        { name: 'migrate', args: ['migrate'], env, readyWords: 'next_release', release },
+        onTestFinished,
+      );
+      await migrate.start();
+      expect(await migrate.ended()).toEqual({ code: 0, signal: null });
+      const { rowCount } = await deployment.database.query('select next_release_note from warehouse.calls limit 1');
+      expect(rowCount, 'it migrated while calls came in').toBe(1);
 
-    const migrate = createPart(
-      { name: 'migrate', args: ['migrate'], env: { ...environment }, readyWords: 'next_release', release },
-      onTestFinished,
-    );
-    await migrate.start();
-    expect(await migrate.ended()).toEqual({ code: 0, signal: null });
-    const { rowCount } = await deployment.database.query('select next_release_note from warehouse.calls limit 1');
-    expect(rowCount, 'it migrated while calls came in').toBe(1);
-
-    await load.goesOn(30);
-    const port = String(await freePort());
-    const newWeb = createPart(
-      {
-        name: 'the next web',
-        args: ['web'],
-        env: { ...environment, PORT: port },
-        readyWords: 'The receiver is listening',
-        release,
-      },
-      onTestFinished,
-    );
-    const newWorker = createPart(
-      {
-        name: 'the next worker',
-        args: ['worker'],
-        env: { ...environment },
-        readyWords: 'The worker processes its queues',
-        release,
-      },
-      onTestFinished,
-    );
-    await Promise.all([newWeb.start(), newWorker.start()]);
-    const beside = { ...deployment, webs: [...webs, newWeb], workers: [...workers, newWorker] };
-    await load.goesOn(30);
-    // The release before starts once more on the database that is ahead of it, as after a roll-back.
-    for (const part of [deployment.worker, deployment.web]) {
-      part.signal('SIGTERM');
-      expect(await part.ended()).toEqual({ code: 0, signal: null });
-      await part.start();
-    }
-    await load.isAccepted(3);
-    await load.finish();
-    await expectNothingLost(beside, load);
+      await load.goesOn(30);
+      const port = { PORT: String(await freePort()) };
+      const newWeb = createDaemon('web', { name: 'next web', env: { ...env, ...port }, release }, onTestFinished);
+      const newWorker = createDaemon('worker', { name: 'next worker', env, release }, onTestFinished);
+      await Promise.all([newWeb.start(), newWorker.start()]);
+      deployment.isJoinedBy({ webs: [newWeb], workers: [newWorker] });
+      await load.goesOn(30);
+      // The release before starts once more on the database that is ahead of it, as after a roll-back.
+      for (const part of [deployment.worker, deployment.web]) {
+        part.signal('SIGTERM');
+        expect(await part.ended()).toEqual({ code: 0, signal: null });
+        await part.start();
+      }
+    });
   });
 });
 
@@ -83,10 +59,10 @@ async function nextRelease(onOpen: OnOpen): Promise<string> {
     await cp(join(root, part), join(folder, part), { recursive: true });
   }
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
-  await mkdir(join(folder, 'migrations'), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const migrations = await readdir(join(root, 'migrations'));
   const last =
-    (await readdir(join(root, 'migrations')))
+    migrations
       .filter((name) => /^\d{4}_/.test(name))
       .sort()
       .at(-1) ?? '0';

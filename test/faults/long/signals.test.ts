@@ -1,44 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { backends } from '../../stores/backends.ts';
-import { deploy } from '../deployment/deployment.ts';
 import type { Part } from '../deployment/part.ts';
-import { startLoad } from '../load/load.ts';
-import { expectNothingLost } from '../oracle/oracle.ts';
-import { createRandom } from '../random.ts';
+import { surviveUnderLoad } from '../load/survive.ts';
 
 /** A platform kills what still runs 30 s after it was told to stop; 5 s of them are kept in reserve. */
 const drainLimit = 25_000;
 
 describe.concurrent.each(backends)('on %s', (backend) => {
   test('ends in time with exit code 0 on SIGTERM with work in hand, told once or twice', async ({ onTestFinished }) => {
-    const deployment = await deploy({ backend }, onTestFinished);
-    const { web, worker, service } = deployment;
-    const load = await startLoad(deployment, createRandom(`term ${backend}`), onTestFinished);
-    await service.faults({ kind: 'slow', when: 'before', ms: 700 });
-    for (const times of [1, 2]) {
-      await load.goesOn(25);
-      for (const part of [worker, web]) {
-        expect(await terminate(part, times), `${part.name}, told ${times} times`).toEqual({ code: 0, signal: null });
-        await part.start();
+    await surviveUnderLoad('term', { backend }, onTestFinished, async ({ web, worker, service, load }) => {
+      await service.faults({ kind: 'slow', when: 'before', ms: 700 });
+      for (const times of [1, 2]) {
+        await load.goesOn(25);
+        for (const part of [worker, web]) {
+          expect(await terminate(part, times), `${part.name}, told ${times} times`).toEqual({ code: 0, signal: null });
+          await part.start();
+        }
       }
-    }
-    await service.faults();
-    await load.finish();
-    await expectNothingLost(deployment, load);
+      await service.faults();
+    });
   });
 
   test('goes on where it was after SIGSTOP and SIGCONT', async ({ onTestFinished }) => {
-    const deployment = await deploy({ backend }, onTestFinished);
-    const load = await startLoad(deployment, createRandom(`stop ${backend}`), onTestFinished);
-    for (const part of [deployment.worker, deployment.web]) {
-      await load.goesOn(20);
-      part.signal('SIGSTOP');
-      await load.goesOn(60);
-      part.signal('SIGCONT');
-    }
-    await load.isAccepted(3);
-    await load.finish();
-    await expectNothingLost(deployment, load);
+    await surviveUnderLoad('stop', { backend }, onTestFinished, async ({ web, worker, load }) => {
+      for (const part of [worker, web]) {
+        await load.goesOn(20);
+        part.signal('SIGSTOP');
+        await load.goesOn(60);
+        part.signal('SIGCONT');
+      }
+    });
   });
 });
 

@@ -16,8 +16,6 @@ export interface Wire {
   delay(ms: number): void;
   /** Resets every connection; new ones pass. */
   cut(): void;
-  /** Leads to another port of this machine from now on; connections that stand are reset. */
-  redirect(toPort: number): void;
   /** Forgets every connection as a firewall does: both ends stand, and nothing passes; new ones pass. */
   forget(): void;
   /** Springs once, when the trap's bytes pass; then the connection they came by is reset. */
@@ -30,7 +28,6 @@ export interface Wire {
 export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
   const sockets = new Set<Socket>();
   const forgotten = new WeakSet<Socket>();
-  let leadsTo = target;
   let delayMs = 0;
   let armed: { readonly trap: Trap; readonly onSprung: () => void } | undefined;
 
@@ -39,7 +36,7 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
   }
 
   const server = createServer((near) => {
-    const far = open(leadsTo, '127.0.0.1');
+    const far = open(target, '127.0.0.1');
     const pair = [near, far] as const;
     const watch = createWatch(() => armed?.trap);
     const hangUp = () => {
@@ -110,10 +107,6 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
       delayMs = ms;
     },
     cut: reset,
-    redirect(toPort) {
-      leadsTo = toPort;
-      reset();
-    },
     forget() {
       for (const socket of sockets) forgotten.add(socket);
     },
