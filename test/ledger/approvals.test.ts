@@ -146,9 +146,7 @@ test('needs no second approval when the worker that has it dies; that is as with
   const ledger = await openLedger(database, sandbox);
   const { sendId, number } = await waiting(ledger);
   expect(await approve(sendId)).toBe('done');
-  const dead = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
-  void dead.dispatcher.advance(sendId);
-  await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
+  await ledger.hangIn('RESERVED', sendId);
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');

@@ -3,7 +3,6 @@ import { inTransaction } from '../../src/db/database.ts';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { cancelSend } from '../../src/ledger/plans.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
-import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
@@ -35,9 +34,6 @@ async function expectEven(): Promise<void> {
   expect(kept).toEqual(await totals());
 }
 
-const loseAnswer = (when: 'before' | 'after') =>
-  sandbox.faults({ kind: 'reset', when, times: 1, operation: 'sendMessage' } as FaultInput);
-
 test('a send that is planned, sent and answered', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer();
@@ -56,9 +52,7 @@ test('a send that is planned, sent and answered', async () => {
 test('a reservation of yesterday, sent today', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
-  const stuck = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
-  void stuck.dispatcher.advance(sendId);
-  await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
+  await ledger.hangIn('RESERVED', sendId);
   await query(
     `update ops.sends set reserved_at = now() - interval '1 day', due_at = now() - interval '1 second' where send_id = $1`,
     sendId,
@@ -74,7 +68,7 @@ test('a reservation of yesterday, sent today', async () => {
 test('a send whose answer was lost, and that a person settles', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
-  loseAnswer('before');
+  sandbox.faults({ kind: 'reset', when: 'before', times: 1, operation: 'sendMessage' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await expectEven();
   expect(await settleManually(db, sendId, 'NOT_SENT', { isInsisted: true })).toBe(true);
@@ -84,9 +78,7 @@ test('a send whose answer was lost, and that a person settles', async () => {
 test('a send that a newer one supersedes, and what it had reserved', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
-  const stuck = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
-  void stuck.dispatcher.advance(first.sendId);
-  await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
+  await ledger.hangIn('RESERVED', first.sendId);
   const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
   await expectEven();
   await ledger.dispatcher.sweep(10);

@@ -10,22 +10,11 @@ import { type LedgerWorld, openLedger, putInForce } from './ledger-world.ts';
  * `budgets.test.ts`, what they go by in `gates/inputs.test.ts`, and the switch in `control.test.ts`.
  */
 
-const { ask, clear, database, posts, sandbox } = await openLedgerStores();
+const { ask, books, clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
 
 const number = '12125550188';
-const money = async () =>
-  (await database.query(`select sends_count, reserved_micros::int from ops.send_budgets where scope = 'account'`))[0];
-
-/** The ledger, where something happens just after the thread was read and before the request leaves. */
-const meanwhile = (ledger: LedgerWorld, happens: () => Promise<unknown>) =>
-  openLedger(database, sandbox, {
-    async readThread(thread) {
-      const isWhole = await ledger.deps.readThread(thread);
-      await happens();
-      return isWhole;
-    },
-  });
+const unsent = '0 sends, 0 reserved, 0 spent';
 
 test('quiet hours hold a send until the window opens, and do not make it too old', async () => {
   const ledger = await openLedger(database, sandbox);
@@ -79,9 +68,7 @@ test.each(['live', 'dry-run'] as const)('a budget that is used up refuses a %s s
 test('a send waits while another one holds what it needs, and is denied once that is spent', async () => {
   const ledger = await openLedger(database, sandbox, { limits: { perAccount: 1 } });
   const [first, second] = [await ledger.answer(), await ledger.answer()];
-  const hung = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
-  void hung.dispatcher.advance(first.sendId);
-  await until(async () => (await ledger.state(first.sendId)) === 'RESERVED');
+  await ledger.hangIn('RESERVED', first.sendId);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('held');
   expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_account');
   await ledger.makeDue(first.sendId);
@@ -111,25 +98,25 @@ test('two workers keep within the cap when a text costs much more than they thou
     return (await database.value(left)) === 0;
   });
   expect(posts()).toBe(1);
-  expect(await money()).toEqual({ sends_count: 1, reserved_micros: 0 });
+  expect(await books()).toBe('1 sends, 0 reserved, 350000 spent');
 });
 
 test('a send that was reserved at a price that has risen since is reserved again', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
   const dearer = 'update ops.send_control set highest_unit_micros = 70000, highest_unit_at = now()';
-  const late = await meanwhile(ledger, () => database.query(dearer));
-  expect(await late.dispatcher.advance(sendId)).toBe('replanned');
+  const late = ledger.meanwhile(() => database.query(dearer));
+  expect(await late.advance(sendId)).toBe('replanned');
   expect(posts()).toBe(0);
-  expect(await money()).toEqual({ sends_count: 0, reserved_micros: 0 });
+  expect(await books()).toBe(unsent);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
 test('after the kill switch nothing leaves, also what is reserved already; a resume lets it out', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
-  const paused = await meanwhile(ledger, () => pauseSends(database.db, 'a test'));
-  expect(await paused.dispatcher.advance(sendId)).toBe('paused');
+  const paused = ledger.meanwhile(() => pauseSends(database.db, 'a test'));
+  expect(await paused.advance(sendId)).toBe('paused');
   expect(posts()).toBe(0);
   expect(await ledger.dispatcher.drain()).toBe(0);
   expect(await readControl(database.db)).toMatchObject({ isPaused: true, reason: 'a test', by: 'operator' });
@@ -145,9 +132,9 @@ test.each([
   const ledger = await openLedger(database, sandbox);
   await putInForce(database, { rules: [{ name: 'test', mode: 'live' }] });
   const { sendId } = await ledger.answer({ ruleVersion: '1' });
-  const changing = await meanwhile(ledger, () => putInForce(database, { rules: [{ name: 'test', mode }] }));
-  expect(await changing.dispatcher.advance(sendId)).toBe('denied');
+  const changing = ledger.meanwhile(() => putInForce(database, { rules: [{ name: 'test', mode }] }));
+  expect(await changing.advance(sendId)).toBe('denied');
   expect(await ledger.state(sendId)).toBe(state);
   expect(posts()).toBe(0);
-  expect(await money()).toEqual({ sends_count: 0, reserved_micros: 0 });
+  expect(await books()).toBe(unsent);
 });

@@ -12,6 +12,8 @@ export interface LedgerStores {
   ask<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T>;
   /** Number of requests to send a text so far, whatever their outcome. */
   posts(): number;
+  /** The account's budget of today, as in `1 sends, 0 reserved, 10000 spent`, in micro-dollars. */
+  books(): Promise<unknown>;
 }
 
 export async function openLedgerStores(): Promise<LedgerStores> {
@@ -41,6 +43,11 @@ export async function openLedgerStores(): Promise<LedgerStores> {
       if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}`);
       return (answer.status === 204 ? undefined : ((await answer.json()) as { data: T }).data) as T;
     },
+    books: () =>
+      database.value(
+        `select format('%s sends, %s reserved, %s spent', sends_count, reserved_micros, spent_micros)
+         from ops.send_budgets where scope = 'account'`,
+      ),
     posts: () =>
       sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length,
   };

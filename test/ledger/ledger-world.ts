@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createService, ServiceError } from '../../src/api-client/client.ts';
 import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
@@ -27,6 +27,10 @@ export interface LedgerWorld {
   state(sendId: string): Promise<string>;
   /** Deletes the pending rule events, as if rules had been evaluated and none had matched. */
   evaluateRules(): Promise<void>;
+  /** Lets a worker hang for good with a send in a state. */
+  hangIn(state: 'RESERVED' | 'DISPATCHED', sendId: string): Promise<void>;
+  /** The same ledger, where something happens just after a thread was read and before the request leaves. */
+  meanwhile(happens: () => Promise<unknown>): Dispatcher;
   /** States that a send has been in, oldest first, with the reasons. */
   history(sendId: string): Promise<string[]>;
   /** Makes the send due now. */
@@ -93,7 +97,7 @@ export async function openLedger(
     db,
     log: captured.log,
     messages: service.messages,
-    readThread: readThread,
+    readThread,
     isBlocked: (line, number) =>
       service.lines.blocked(line, number).then(
         () => true,
@@ -132,6 +136,11 @@ export async function openLedger(
     }
   }
 
+  const state = async (sendId: string) => {
+    const send = await findSend(db, sendId);
+    return `${send?.state}${send?.reason ? ` ${send.reason}` : ''}`;
+  };
+
   return {
     dispatcher: { ...dispatcher, drain },
     deps,
@@ -144,7 +153,9 @@ export async function openLedger(
       const number = given.number ?? `1212555${customers}`;
       const line = given.line ?? ourLine;
       const at = event.sentAt === undefined ? new Date() : new Date(event.sentAt);
-      const made = await sandbox.emit.sms({ line, number, text: 'Are you open today?', announce: false, ...event });
+      const sentAt = at.toISOString();
+      const text = { text: 'Are you open today?', announce: false, ...event, sentAt };
+      const made = await sandbox.emit.sms({ line, number, ...text });
       await readThread({ line, number, participants: [] });
       const triggerId = String(made.id);
       await rulesTried();
@@ -167,10 +178,22 @@ export async function openLedger(
       );
       return { sendId: String(sendId), planned, line, number, triggerId };
     },
-    state: async (sendId) => {
-      const send = await findSend(db, sendId);
-      return `${send?.state}${send?.reason ? ` ${send.reason}` : ''}`;
+    state,
+    async hangIn(wanted, sendId) {
+      const never = () => new Promise<never>(() => undefined);
+      const hung = wanted === 'RESERVED' ? { readThread: never } : { messages: { send: never } };
+      void createDispatcher({ ...deps, ...hung }).advance(sendId);
+      await expect.poll(() => state(sendId)).toBe(wanted);
     },
+    meanwhile: (happens) =>
+      createDispatcher({
+        ...deps,
+        async readThread(thread) {
+          const isWhole = await readThread(thread);
+          await happens();
+          return isWhole;
+        },
+      }),
     async history(sendId) {
       const rows = await database.query<{ to_state: string }>(
         'select to_state from ops.send_events where send_id = $1 order by event_id',
