@@ -5,8 +5,8 @@ import { createDatabase as openPool, query } from '../../src/db/database.ts';
 import { limitReached, shareConnections } from '../../src/db/limits.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { trunkline } from '../credentials/commands.ts';
-import { backends, redisUrlOf } from '../stores/backends.ts';
+import { program } from '../program.ts';
+import { backends } from '../stores/backends.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
@@ -65,12 +65,12 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
     API_BASE_URL: sandbox.url,
     API_KEY: sandbox.apiKey,
     DATABASE_URL: url,
-    REDIS_URL: redisUrlOf(backend) ?? '',
+    REDIS_URL: backend === 'redis' ? `${inject('redisUrl')}/3997` : '',
     WEBHOOK_SECRET: secret,
     PORT: '0',
   };
-  const web = trunkline(environment, 'web', '--json');
-  const worker = trunkline(environment, 'worker', '--json');
+  const web = program(['web', '--json'], environment);
+  const worker = program(['worker', '--json'], environment);
   await expect.poll(web.out).toContain('\n');
   await expect.poll(worker.out).toContain('\n');
   expect(JSON.parse(worker.out())).toMatchObject({ connections: 9 });
@@ -98,7 +98,7 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
   // The probe is one more.
   expect(most).toBeLessThanOrEqual(19);
   expect(web.err() + worker.err()).not.toContain('refused');
-  const doctor = trunkline(environment, 'doctor', '--json');
+  const doctor = program(['doctor', '--json'], environment);
   await doctor.ended;
   expect(doctor.out()).toContain('"subject":"Postgres"');
   expect(doctor.out()).not.toContain('1 web and 1 worker open up to 18 connections');
@@ -120,7 +120,7 @@ test.each(['web', 'worker'])('%s waits and retries when it gets a first connecti
   const { url, role, superuser } = await smallPlan(20);
   await superuser.query(`alter role ${role} connection limit 1`);
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
-  const command = trunkline({ ...environment, WEBHOOK_SECRET: secret, PORT: '0' }, name, '--json');
+  const command = program([name, '--json'], { ...environment, WEBHOOK_SECRET: secret, PORT: '0' });
   await expect.poll(command.err).toContain('Waiting for Postgres');
   expect(command.err()).toContain('DATABASE_POOL_SIZE');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -128,8 +128,7 @@ test.each(['web', 'worker'])('%s waits and retries when it gets a first connecti
   expect(command.process.exitCode).toBeNull();
   await superuser.query(`alter role ${role} connection limit 30`);
   await expect.poll(command.out).toContain('\n');
-  command.process.kill('SIGTERM');
-  expect(await command.ended).toBe(0);
+  expect(await command.stop()).toBe(0);
 });
 
 test('a limit that is reached is waited for and named, with what helps, in the log, in status and in doctor', async () => {
@@ -137,12 +136,12 @@ test('a limit that is reached is waited for and named, with what helps, in the l
   const holders = Array.from({ length: 3 }, () => new Client({ connectionString: url }));
   for (const holder of holders) await holder.connect();
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
-  const worker = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, 'worker', '--json');
+  const worker = program(['worker', '--json'], { ...environment, REDIS_URL: inject('redisUrl') });
   await expect.poll(worker.err).toContain('Waiting for Postgres');
   expect(worker.err()).toContain(`all that the role \\"${role}\\" allows are open`);
   expect(worker.err()).toContain('DATABASE_POOL_SIZE');
   for (const name of ['doctor', 'status']) {
-    const command = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, name);
+    const command = program([name], { ...environment, REDIS_URL: inject('redisUrl') });
     expect(await command.ended).toBe(1);
     const told = (command.out() + command.err()).replaceAll(/\s+/g, ' ');
     expect(told, name).toContain(`all that the role "${role}" allows are open`);
@@ -151,8 +150,7 @@ test('a limit that is reached is waited for and named, with what helps, in the l
   }
   for (const holder of holders) await holder.end();
   await expect.poll(worker.out).toContain('\n');
-  worker.process.kill('SIGTERM');
-  expect(await worker.ended).toBe(0);
+  expect(await worker.stop()).toBe(0);
 });
 
 test.each([

@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { toType } from '../../src/shared/command-name.ts';
-import { inherited } from '../inherited.ts';
+import { root } from '../program.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
 
 function namesOf(command: Command, before = ''): string[] {
@@ -50,23 +48,4 @@ test('help and remedies name it alike', () => {
   const status = program.commands.find((each) => each.name() === 'status');
   expect(status?.helpInformation()).toContain('Usage: npx trunkline status');
   expect(toType('status')).toBe('`npx trunkline status`');
-});
-
-test.each([
-  ['where npm cannot write, remedies name the path of the program', {}, `node ${join(root, 'src/trunkline.cjs')}`],
-  ['a container names its own command', { TRUNKLINE_COMMAND: 'trunkline' }, 'trunkline'],
-])('%s', async (_, environment, name) => {
-  const run = promisify(execFile)(process.execPath, ['src/trunkline.cjs', 'status', '--help'], {
-    cwd: root,
-    env: { ...inherited, HOME: '/dev/null/home', ...environment },
-  });
-  expect((await run).stdout).toContain(`Usage: ${name} status`);
-});
-
-test('npx finds the program of the checkout, without a registry', async () => {
-  const { stdout: version } = await promisify(execFile)('npx', ['trunkline', '--version'], {
-    cwd: join(root, 'docs'),
-    env: { ...inherited, npm_config_registry: 'http://127.0.0.1:1', npm_config_update_notifier: 'false' },
-  });
-  expect(version).toMatch(/^\d+\.\d+\.\d+ \(commit /);
 });

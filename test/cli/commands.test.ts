@@ -1,10 +1,6 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
-import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
@@ -12,20 +8,11 @@ import { runInProcess } from './in-process.ts';
 const databaseUrl = await databaseForTest(migrated);
 const { query, ...database } = openDatabase(databaseUrl);
 const emptyUrl = await databaseForTest();
-let sandbox: Sandbox;
-let environment: Record<string, string>;
-
-beforeAll(async () => {
-  sandbox = await createSandbox({ calls: 3, threads: 1 });
-  environment = {
-    DATABASE_URL: databaseUrl,
-    API_BASE_URL: sandbox.url,
-    API_KEY: sandbox.apiKey,
-    WEBHOOK_SECRET: 'a-secret-of-the-commands',
-    PUBLIC_URL: 'https://mirror.example',
-    PORT: '0',
-  };
-});
+const sandbox = await createSandbox({ calls: 3, threads: 1 });
+const environment = {
+  ...{ DATABASE_URL: databaseUrl, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, PORT: '0' },
+  ...{ WEBHOOK_SECRET: 'a-secret-of-the-commands', PUBLIC_URL: 'https://mirror.example' },
+};
 afterAll(async () => {
   await sandbox.close();
   await database[Symbol.asyncDispose]();
@@ -33,11 +20,6 @@ afterAll(async () => {
 
 const run = (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
   runInProcess({ ...environment, ...given }, ...args);
-
-async function runAsProcess(args: readonly string[], given: Readonly<Record<string, string>>) {
-  const command = trunkline({ ...environment, ...given }, ...args);
-  return { code: await command.ended, out: command.out(), err: command.err() };
-}
 
 describe('wrong use ends with 2 and says what would do', () => {
   test.each([
@@ -74,41 +56,30 @@ describe('wrong use ends with 2 and says what would do', () => {
   });
 });
 
-test.each<[string, Record<string, string>, number, string]>([
-  ['status --json', { DATABASE_URL: emptyUrl }, 1, 'trunkline migrate'],
-  ['status --json', { DATABASE_URL: 'x' }, 2, 'DATABASE_URL'],
-  ['events list --json --since yesterday', {}, 2, '12h, 7d or 2w'],
-  ['events replay --json', {}, 2, '--since'],
-  ['status --json --nope', {}, 2, 'unknown option'],
-])('%s that fails says so on standard output too', async (words, given, expected, telling) => {
-  const { code, out, err } = await run(words.split(' '), given);
-  expect(code).toBe(expected);
-  const { error } = JSON.parse(out);
-  expect(error).toEqual({ code: expect.any(String), message: expect.any(String), remedy: error.remedy });
-  expect(`${error.message} ${error.remedy}`).toContain(telling);
-  expect(err).not.toBe('');
-});
-
-describe('what cannot be done ends with 1, one line and a cure', () => {
-  test.each([
-    ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
-    ['status', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
-    ['web', { DATABASE_URL: emptyUrl, ADMIN_TOKEN: 'a-password-of-the-pages' }, 'trunkline migrate'],
-    [
-      'web',
-      { HOST: 'receiver.invalid', ADMIN_TOKEN: 'a-password-of-the-pages' },
-      'HOST=receiver.invalid names no address of this machine',
-    ],
-    ['subscriptions list', { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
-    ['subscriptions list', { API_KEY: 'of-nobody' }, 'Set API_KEY'],
-    ['subscriptions remove 424242', {}, 'subscriptions list'],
-  ])('%s', async (words, given, cure) => {
-    const { code, err } = await runAsProcess(words.split(' '), given);
-    expect(code).toBe(1);
-    expect(err.trim().split('\n')).toEqual([expect.stringContaining(cure)]);
-    expect(err).not.toContain('a-password');
-  });
-});
+test.each<[string, number, Record<string, string>, string]>([
+  ['status', 1, { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
+  ['status', 2, { DATABASE_URL: 'x' }, 'DATABASE_URL'],
+  ['events list --since yesterday', 2, {}, '12h, 7d or 2w'],
+  ['events replay', 2, {}, '--since'],
+  ['status --nope', 2, {}, 'unknown option'],
+  ['migrate', 1, { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
+  ['subscriptions list', 1, { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
+  ['subscriptions list', 1, { API_KEY: 'of-nobody' }, 'Set API_KEY'],
+  ['subscriptions remove 424242', 1, {}, 'subscriptions list'],
+])(
+  '%s that fails ends with %i, and says so with its cure, on standard output too for programs',
+  async (words, code, given, cure) => {
+    const people = await run(words.split(' '), given);
+    expect(people).toMatchObject({ code, out: '', err: expect.stringContaining(cure) });
+    if (code === 1) expect(people.err.trim()).not.toContain('\n');
+    const programs = await run([...words.split(' '), '--json'], given);
+    const { error } = JSON.parse(programs.out);
+    expect(error).toEqual({ code: expect.any(String), message: expect.any(String), remedy: error.remedy });
+    expect(`${error.message} ${error.remedy}`).toContain(cure);
+    expect(programs).toMatchObject({ code, err: expect.stringMatching(/./) });
+    expect(people.err + programs.out).not.toContain('a-password');
+  },
+);
 
 // Those that other files run beside a running daemon are not run here once more.
 describe('does what is asked, and says it in JSON', () => {
@@ -210,12 +181,11 @@ test('coverage names the lines whose unread texts are missed, below the days', a
 test('a webhook is created and removed; another’s only when that is wanted', async () => {
   const ensured = await run(['subscriptions', 'ensure', '--json']);
   expect(ensured.out + ensured.err).not.toContain(environment.WEBHOOK_SECRET);
-  const created = JSON.parse(ensured.out) as { subscriptionId: number }[];
-  const [first] = created.map(({ subscriptionId }) => String(subscriptionId));
-  expect(JSON.parse((await run(['subscriptions', 'remove', first ?? '', '--json'])).out)).toEqual({
-    id: Number(first),
-    isRemoved: true,
-  });
+  const [first = 0, ...others] = (JSON.parse(ensured.out) as { subscriptionId: number }[]).map(
+    (each) => each.subscriptionId,
+  );
+  const removed = await run(['subscriptions', 'remove', String(first), '--json']);
+  expect(JSON.parse(removed.out)).toEqual({ id: first, isRemoved: true });
 
   const response = await fetch(`${sandbox.url}/api/public/v1/webhooks`, {
     method: 'POST',
@@ -224,11 +194,10 @@ test('a webhook is created and removed; another’s only when that is wanted', a
   });
   const { data } = (await response.json()) as { data: { id: number } };
   const refused = await run(['subscriptions', 'remove', String(data.id)]);
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain('--yes');
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--yes') });
   expect((await run(['subscriptions', 'remove', String(data.id), '--yes'])).code).toBe(0);
   const left = JSON.parse((await run(['subscriptions', 'list', '--json'])).out) as { id: number }[];
-  expect(left.map(({ id }) => id)).toEqual(created.slice(1).map(({ subscriptionId }) => subscriptionId));
+  expect(left.map(({ id }) => id)).toEqual(others);
 });
 
 test('only a webhook that must be created by hand is told with its address', async () => {
@@ -236,66 +205,11 @@ test('only a webhook that must be created by hand is told with its address', asy
   const { code, out } = await run(['subscriptions', 'ensure', '--json']);
   sandbox.faults();
   expect(code).toBe(1);
-  const told = (JSON.parse(out) as { type: string; outcome: string; url?: string }[]).map(({ outcome, url }) => [
-    outcome,
-    url,
-  ]);
-  expect(told).toEqual([
-    ['to_create_by_hand', 'https://mirror.example/hooks/a-secret-of-the-commands/AccountSMS'],
-    ...wantedTypes.slice(1).map(() => ['in_place', undefined]),
-  ]);
-});
-
-test('the processes say in JSON where they are once they are ready', async () => {
-  const web = trunkline({ ...environment, PUBLIC_URL: '' }, 'web', '--json');
-  await expect.poll(() => web.out()).toContain('\n');
-  const { url } = JSON.parse(web.out()) as { url: string };
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  web.process.kill('SIGTERM');
-  expect(await web.ended).toBe(0);
-});
-
-test('a receiver whose secret can be guessed starts with a warning', async () => {
-  const web = trunkline({ ...environment, PUBLIC_URL: '', WEBHOOK_SECRET: 'hunter2' }, 'web', '--json');
-  await expect.poll(() => web.out()).toContain('\n');
-  expect(web.err()).toContain('WEBHOOK_SECRET has 7 characters');
-  expect(web.err()).not.toContain('hunter2');
-});
-
-test('a start makes a token for the pages, keeps it, and prints a link that signs in without it', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-token-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const started = async (...flags: string[]) => {
-    const command = trunkline({ ...environment, ADMIN_TOKEN: '', PUBLIC_URL: '', DATA_DIR: folder }, 'start', ...flags);
-    await expect.poll(command.out).toContain(flags.length > 0 ? '}\n' : 'data folder');
-    return command;
-  };
-  const first = await started('--json');
-  const { statusUrl, signInUrl, adminTokenFile } = JSON.parse(first.out()) as Record<string, string>;
-  if (!statusUrl || !signInUrl || !adminTokenFile) throw new Error(first.out());
-  const token = (await readFile(adminTokenFile, 'utf8')).trim();
-  expect(token.length).toBeGreaterThanOrEqual(32);
-  expect((await stat(adminTokenFile)).mode & 0o777).toBe(0o600);
-  const statusWith = async (headers: Record<string, string>) => (await fetch(statusUrl, { headers })).status;
-  expect(await statusWith({})).toBe(401);
-  expect(await statusWith({ authorization: `Basic ${btoa(`anybody:${token}`)}` })).toBe(200);
-  const { out: status } = await run(['status'], { DATA_DIR: folder, DATABASE_URL: '' });
-  const links = [signInUrl, /status page {2}(\S+)/.exec(status)?.[1] ?? ''];
-  for (const link of links) {
-    const signedIn = await fetch(link, { redirect: 'manual' });
-    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/']);
-    expect(await statusWith({ cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' })).toBe(200);
-  }
-  first.process.kill('SIGTERM');
-  expect(await first.ended).toBe(0);
-
-  const second = await started();
-  expect(second.out()).toContain(adminTokenFile);
-  expect(second.out()).toMatch(/status page {3}http:\S+\/sign-in\?code=\S+/);
-  expect(second.out() + second.err() + first.out() + first.err()).not.toContain(token);
-  expect((await readFile(adminTokenFile, 'utf8')).trim()).toBe(token);
-  second.process.kill('SIGTERM');
-  expect(await second.ended).toBe(0);
+  const told = (JSON.parse(out) as { outcome: string; url?: string }[]).map(
+    ({ outcome, url = '' }) => `${outcome} ${url}`,
+  );
+  const byHand = 'to_create_by_hand https://mirror.example/hooks/a-secret-of-the-commands/AccountSMS';
+  expect(told).toEqual([byHand, ...wantedTypes.slice(1).map(() => 'in_place ')]);
 });
 
 test.each<[string, Record<string, string>, string[]]>([
@@ -339,14 +253,10 @@ test('opt-outs records decisions', async () => {
   expect(await run(['opt-outs', 'confirm', '+1 (212) 555-0141'])).toMatchObject({ code: 0 });
   const cleared = await run(['opt-outs', 'clear', second, third, '--json']);
   expect(cleared.code).toBe(0);
-  expect(JSON.parse(cleared.out)).toEqual([
-    { number: second, isDone: true },
-    { number: third, isDone: true },
-  ]);
+  expect(JSON.parse(cleared.out)).toEqual([second, third].map((number) => ({ number, isDone: true })));
   expect(await status()).not.toContain('may have opted out');
   const again = await run(['opt-outs', 'clear', second]);
-  expect(again).toMatchObject({ code: 1 });
-  expect(again.err).toContain('nothing to clear');
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('nothing to clear') });
   await query(`delete from warehouse.sms_messages where conversation_id = 901`);
   await query('truncate ops.opt_outs');
 });
