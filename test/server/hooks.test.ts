@@ -1,302 +1,366 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { routingBelow } from '../../src/server/hooks.ts';
 import { maxReferences } from '../../src/webhooks/extract.ts';
-import { createWorld, secret } from '../world.ts';
+import { waitingForLocks } from '../world/database.ts';
+import { createWorld, secret, until } from '../world.ts';
 
 const previousSecret = 'the-previous-secret';
 const world = await createWorld({ backend: 'postgres', workers: null, previousSecret });
+const { query, value } = world;
 afterAll(() => world.close());
-beforeEach(() => world.query('truncate ops.deliveries, secrets.bodies, ops.sync_targets'));
+beforeEach(() => query('truncate ops.deliveries, secrets.bodies, ops.sync_targets'));
 
 const mebibyte = 1_048_576;
 const ended = { callId: '1783386668.111111', webhookType: 'AccountEndedCalls', status: 'missed' };
+const text = { direction: 'received', fromNumber: '18455008085', toNumber: '18457511133', message: '3rd', id: 1 };
+const call = 'call 1783386668.111111';
+const thread = 'thread 18457511133/18455008085';
+const json = JSON.stringify(ended);
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-function send(path: string, init: RequestInit & { duplex?: 'half' } = {}): Promise<Response> {
-  return fetch(`${world.receiver.url}${path}`, { method: 'POST', ...init });
+/** A request below the address of the hooks; a body of bytes brings no content type of its own. */
+function send(
+  ending: string,
+  body?: string | Buffer | null,
+  init: RequestInit = {},
+  token = secret,
+): Promise<Response> {
+  const bytes = body === undefined || body === null ? {} : { body: new Uint8Array(Buffer.from(body)) };
+  return fetch(`${world.receiver.url}/hooks/${token}${ending}`, { method: 'POST', ...bytes, ...init });
 }
 const deliveries = () =>
-  world.query<{ event_type: string; body: string; targets: string[]; is_recognized: boolean; content_type: string }>(
-    'select event_type, claimed_type, body, targets, is_recognized, content_type from ops.deliveries order by delivery_id',
+  query<Record<string, unknown>>(
+    'select event_type, claimed_type, body, is_recognized, content_type from ops.deliveries order by delivery_id',
   );
+const bytesKept = () => value('select bytes from secrets.bodies');
 const targets = async () =>
-  (await world.query<{ target: string }>(`select kind || ' ' || key as target from ops.sync_targets order by 1`)).map(
+  (await query<{ target: string }>(`select kind || ' ' || key as target from ops.sync_targets order by 1`)).map(
     ({ target }) => target,
   );
-
-test('202 says that the delivery and its target are committed', async () => {
+/** While deliveries cannot be stored. */
+async function whileLocked(work: (commit: () => Promise<unknown>) => Promise<void>): Promise<void> {
   const locker = await world.context.database.pool.connect();
   try {
     await locker.query('begin');
     await locker.query('lock table ops.deliveries in share mode');
-    const answered = world.deliver('AccountEndedCalls', ended);
-    const early = await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, 150, 'none'))]);
-    expect(early).toBe('none');
-    await locker.query('commit');
-    const answer = await answered;
-    expect(answer.status).toBe(202);
-    expect(await answer.json()).toEqual({ received: 1, delivery: expect.stringMatching(/^\d+$/) });
-    expect(await targets()).toEqual(['call 1783386668.111111']);
+    await work(() => locker.query('commit'));
   } finally {
     locker.release();
   }
-});
+}
+
+test('202 says that the delivery and its target are committed', () =>
+  whileLocked(async (commit) => {
+    const answered = world.deliver('AccountEndedCalls', ended);
+    const early = await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, 150, 'none'))]);
+    expect(early).toBe('none');
+    await commit();
+    const answer = await answered;
+    expect([answer.status, await answer.json()]).toEqual([
+      202,
+      { received: 1, delivery: expect.stringMatching(/^\d+$/) },
+    ]);
+    expect(await targets()).toEqual([call]);
+  }));
 
 describe('the token', () => {
-  const body = JSON.stringify(ended);
-
-  test.each([
+  test.each<[string, string]>([
     ['a wrong one', 'a-wrong-secret-indeed'],
     ['one of the same length', secret.replace(/.$/, 'X')],
     ['a prefix', secret.slice(0, -1)],
     ['one with more', `${secret}1`],
     ['one that is not ASCII', encodeURIComponent('ä-secret-of-the-world')],
-  ])('%s is a plain 404, and nothing is kept', async (_name, token) => {
-    const answer = await send(`/hooks/${token}/AccountEndedCalls`, { body });
-    expect(answer.status).toBe(404);
-    expect(await answer.text()).not.toContain(token);
-    expect(await deliveries()).toEqual([]);
-  });
-
-  test('of endless length is a plain 404 like any other', async () => {
-    const answer = await send(`/hooks/${'x'.repeat(12_000)}/AccountEndedCalls`, { body });
-    expect([answer.status, await answer.json()]).toEqual([404, { error: 'not found' }]);
+    ['one of endless length', 'x'.repeat(12_000)],
+    ...['%', '%zz', '%E0%A4%A', '%00'].map((token): [string, string] => ['one with escapes', token]),
+  ])('%s is a plain 404, whatever follows it, and nothing is kept', async (_, token) => {
+    for (const ending of ['', '/AccountEndedCalls', '/AccountEndedCalls%', '/%E0%A4%A']) {
+      const answer = await send(ending, json, {}, token);
+      expect([answer.status, await answer.json()]).toEqual([404, { error: 'not found' }]);
+    }
     expect(await deliveries()).toEqual([]);
   });
 
   test.each([
-    ['that is announced', { headers: { 'content-length': String(mebibyte + 1) } }],
-    ['that is not announced', { headers: { 'transfer-encoding': 'chunked' } }],
-  ])('that is wrong is a 404 before a body %s has come', async (_name, init) => {
+    ['that is announced', { 'content-length': String(mebibyte + 1) }],
+    ['that is not announced', { 'transfer-encoding': 'chunked' }],
+  ])('that is wrong is a 404 before a body %s has come', async (_, headers) => {
     const { promise: answered, resolve } = Promise.withResolvers<number | undefined>();
-    const stranger = request(`${world.receiver.url}/hooks/a-wrong-secret/AccountSMS`, { method: 'POST', ...init });
+    const stranger = request(`${world.receiver.url}/hooks/a-wrong-secret/AccountSMS`, { method: 'POST', headers });
     stranger.on('response', ({ statusCode }) => resolve(statusCode));
     stranger.write('x');
     expect(await answered).toBe(404);
     stranger.destroy();
   });
 
-  test('that is wrong is a 404 also when the body is too large', async () => {
-    const answer = await send('/hooks/a-wrong-secret/AccountSMS', { body: 'x'.repeat(mebibyte + 1) });
-    expect(answer.status).toBe(404);
-  });
-
   test('of before a rotation is accepted', async () => {
-    expect((await send(`/hooks/${previousSecret}/AccountEndedCalls`, { body })).status).toBe(202);
-    expect(await deliveries()).toHaveLength(1);
+    expect((await send('/AccountEndedCalls', json, {}, previousSecret)).status).toBe(202);
+    expect(await targets()).toEqual([call]);
   });
 });
 
 describe('the size', () => {
   const filled = (bytes: number) => `{"callId":"1783386668.111111","pad":"${'x'.repeat(bytes)}"}`;
   const exactly = (bytes: number) => filled(bytes - filled(0).length);
+  const gzip = { headers: { 'content-encoding': 'gzip' } };
 
-  test('of one mebibyte is accepted', async () => {
-    expect((await world.deliver('AccountEndedCalls', exactly(mebibyte))).status).toBe(202);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
+  test.each<[string, () => string | Buffer, RequestInit, number]>([
+    ['one mebibyte', () => exactly(mebibyte), {}, 202],
+    ['one byte more', () => exactly(mebibyte + 1), {}, 413],
+    ['what opens to one mebibyte', () => gzipSync(exactly(mebibyte)), gzip, 202],
+    ['what opens to one byte more', () => gzipSync(exactly(mebibyte + 1)), gzip, 413],
+    ['what opens to twenty mebibytes', () => gzipSync(Buffer.alloc(20 * mebibyte)), gzip, 413],
+  ])('of %s is answered as it should be', async (_, body, init, status) => {
+    expect((await send('/AccountEndedCalls', body(), init)).status).toBe(status);
+    expect(await targets()).toEqual(status === 202 ? [call] : []);
+    expect(await deliveries()).toHaveLength(status === 202 ? 1 : 0);
   });
 
-  test('of one byte more is answered 413', async () => {
-    expect((await world.deliver('AccountEndedCalls', exactly(mebibyte + 1))).status).toBe(413);
-    expect(await deliveries()).toEqual([]);
-  });
-
-  test('that was not announced is answered 413 too', async () => {
-    const chunks = new ReadableStream({
+  test('that is too large and was not announced is refused too', async () => {
+    const body = new ReadableStream({
       start(controller) {
         for (let at = 0; at < 20; at += 1) controller.enqueue(new Uint8Array(100_000));
         controller.close();
       },
     });
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls`, { body: chunks, duplex: 'half' }).catch(
-      () => undefined,
-    );
+    const init = { body, duplex: 'half' } as RequestInit;
+    const answer = await send('/AccountEndedCalls', null, init).catch(() => undefined);
     expect([413, undefined]).toContain(answer?.status);
     expect(await deliveries()).toEqual([]);
   });
 
-  test('of nothing is accepted and kept', async () => {
-    expect((await send(`/hooks/${secret}/AccountEndedCalls`)).status).toBe(202);
-    expect(await deliveries()).toMatchObject([{ event_type: 'AccountEndedCalls', body: '', is_recognized: false }]);
-  });
-});
-
-describe('the content type', () => {
-  test.each([
-    'application/json',
-    'application/json; charset=utf-8; charset=utf-8',
-    'text/plain',
-    'text/html;;;',
-    'nonsense',
-    'application/',
-    '/',
-    ';',
-    'multipart/form-data',
-    'application/x-www-form-urlencoded',
-    '"',
-    'APPLICATION/JSON; =',
-  ])('%j is taken for what the body is', async (contentType) => {
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls`, {
-      body: Buffer.from(JSON.stringify(ended)),
-      headers: { 'content-type': contentType },
-    });
-    expect(answer.status).toBe(202);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
-  });
-
-  test('need not be named', async () => {
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls`, { body: Buffer.from(JSON.stringify(ended)) });
-    expect(answer.status).toBe(202);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
-    expect(await deliveries()).toMatchObject([{ content_type: null }]);
-  });
-
-  test('and the user agent keep no secret', async () => {
-    const headers = {
-      'content-type': `application/json; sig=HUSH; of="${secret}"`,
-      'user-agent': `Sender/1.0 (+https://sender.example/?token=HUSH) sig=HUSH ${secret}`,
+  test('that opens to much is sent away while many such wait, and nothing that was accepted is lost', async () => {
+    const bomb = gzipSync(Buffer.alloc(mebibyte, ' '));
+    const answered: number[] = [];
+    const post = async () => {
+      const { status, headers } = await send('/AccountEndedCalls', bomb, gzip);
+      if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      answered.push(status);
     };
-    await world.deliver('AccountEndedCalls', ended, headers);
-    expect(await deliveries()).toMatchObject([{ content_type: 'application/json' }]);
-    const [{ agent } = { agent: '' }] = await world.query<{ agent: string }>(
-      'select user_agent as agent from ops.deliveries',
-    );
-    expect(agent).toBe('Sender/1.0');
-  });
-
-  test('is kept without its parameters', async () => {
-    await world.deliver('AccountEndedCalls', ended, { 'content-type': 'text/weird; a=b' });
-    expect(await deliveries()).toMatchObject([{ content_type: 'text/weird' }]);
-  });
-});
-
-describe('the method', () => {
-  test('PUT delivers', async () => {
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls`, { method: 'PUT', body: JSON.stringify(ended) });
-    expect(answer.status).toBe(202);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
-  });
-
-  test('GET with a query delivers', async () => {
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls?callId=1783386668.111111&status=missed`, {
-      method: 'GET',
+    await whileLocked(async (commit) => {
+      // Some more than there is room for: all have to arrive before the first insert gives up waiting for the lock.
+      const sent = Array.from({ length: 40 }, post);
+      await until(() => answered.length > 0);
+      expect(new Set(answered)).toEqual(new Set([503]));
+      await commit();
+      await Promise.all(sent);
     });
-    expect(answer.status).toBe(202);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
-  });
-
-  test('GET without one answers 200 and keeps nothing', async () => {
-    const answer = await send(`/hooks/${secret}/AccountEndedCalls`, { method: 'GET' });
-    expect(answer.status).toBe(200);
-    expect(await deliveries()).toEqual([]);
-  });
-
-  test('DELETE is no delivery', async () => {
-    expect((await send(`/hooks/${secret}/AccountEndedCalls`, { method: 'DELETE' })).status).toBe(404);
+    const accepted = answered.filter((status) => status === 202).length;
+    expect(accepted).toBeGreaterThan(20);
+    expect(await deliveries()).toHaveLength(accepted);
   });
 });
 
-describe('the path', () => {
-  test.each([
-    ['/AccountEndedCalls/', 'AccountEndedCalls'],
-    ['/AccountEndedCalls/Account-Ended-Calls', 'AccountEndedCalls'],
-    ['/AccountEndedCalls/a/b/c?x=1', 'AccountEndedCalls'],
-    ['/account-ended-calls', 'AccountEndedCalls'],
-    ['', 'AccountEndedCalls'],
-    ['/', 'AccountEndedCalls'],
-    ['/NeverHeardOf', 'AccountEndedCalls'],
-    [`/${'NeverHeardOf'.repeat(500)}`, 'AccountEndedCalls'],
-  ])('…%s is tolerated', async (rest, type) => {
-    expect((await send(`/hooks/${secret}${rest}`, { body: JSON.stringify(ended) })).status).toBe(202);
-    expect(await deliveries()).toMatchObject([{ event_type: type }]);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
+describe('a delivery is understood', () => {
+  const contentTypes =
+    'application/json|application/json; charset=utf-8; charset=utf-8|text/plain|text/html;;;|nonsense|application/|/|;|' +
+    'multipart/form-data|application/x-www-form-urlencoded|"|APPLICATION/JSON; =';
+  test.each(contentTypes.split('|'))('with the content type %j', async (contentType) => {
+    expect((await send('/AccountEndedCalls', json, { headers: { 'content-type': contentType } })).status).toBe(202);
+    expect(await targets()).toEqual([call]);
   });
 
-  test('of no hook is a plain 404', async () => {
-    expect((await send('/hooks')).status).toBe(404);
-    expect((await send('/nothing/here')).status).toBe(404);
+  const endings =
+    '/AccountEndedCalls /AccountEndedCalls/ /Account-Ended-Calls /accountendedcalls /account-ended-calls /%zz /NeverHeardOf / ' +
+    '/AccountEndedCalls/Account-SMS /AccountEndedCalls/Account-Ended-Calls /AccountEndedCalls?secret=x /AccountEndedCalls% ' +
+    '/AccountEndedCalls/a/b/c?x=1 /AccountEndedCalls/100% /AccountEndedCalls%?a=% /Account%2DEnded%2DCalls ' +
+    `/%E0%A4%A/AccountSMS /AccountEndedCalls/%E0%A4%A /AccountEndedCalls/${'x'.repeat(700)} /${'NeverHeardOf'.repeat(500)}`;
+  test.each(['', ...endings.split(' ')])('at …%s', async (ending) => {
+    expect((await send(ending, json)).status).toBe(202);
+    expect(await deliveries()).toMatchObject([{ event_type: 'AccountEndedCalls', content_type: null }]);
+    expect(await targets()).toEqual([call]);
   });
-});
 
-describe('the body', () => {
-  test('of a call id that is not quoted keeps its last zero', async () => {
-    await world.deliver('AccountEndedCalls', '{"callId":1783385492.057900,"status":"missed"}');
-    expect(await targets()).toEqual(['call 1783385492.057900']);
+  const many = JSON.stringify([text, { ...text, fromNumber: '18455008086' }]);
+  const unknownLine = { id: 1, direction: 'received', fromNumber: '15557770001', toNumber: '15557770002' };
+  test.each<[string, string, string | Buffer | null, RequestInit, string[]]>([
+    ['by PUT', '/AccountEndedCalls', json, { method: 'PUT' }, [call]],
+    ['by GET', `/AccountEndedCalls?callId=${ended.callId}&status=missed`, null, { method: 'GET' }, [call]],
+    ['with gzip', '/AccountEndedCalls', gzipSync(json), { headers: { 'content-encoding': 'gzip' } }, [call]],
+    ['with GZIP', '/AccountEndedCalls', gzipSync(json), { headers: { 'content-encoding': 'GZIP' } }, [call]],
+    ['with identity', '/AccountEndedCalls', json, { headers: { 'content-encoding': 'identity' } }, [call]],
+    ['that only calls itself gzip', '/AccountEndedCalls', json, { headers: { 'content-encoding': 'gzip' } }, [call]],
+    ['with a byte order mark', '/AccountEndedCalls', `\ufeff${json}`, {}, [call]],
+    ['with JSON in a text', '/AccountEndedCalls', JSON.stringify({ data: json }), {}, [call]],
+    ['that is a list', '/AccountSMS', many, {}, [thread, thread.replace('8085', '8086')]],
+    ['in envelopes', '/AccountSMS', JSON.stringify({ event: { data: { payload: [text] } } }), {}, [thread]],
+    ['of a form', '/AccountSMS', String(new URLSearchParams({ ...text, id: '1' })), { headers: form }, [thread]],
+    ['of a form with JSON', '/AccountEndedCalls', `payload=${encodeURIComponent(json)}`, {}, [call]],
+    ['whose id is no text', '/AccountEndedCalls', '{"callId":1783385492.057900}', {}, ['call 1783385492.057900']],
+    ['that contradicts the path', '/AccountSMS', json, {}, [call]],
+    ['of an unknown line', '/AccountSMS', JSON.stringify(unknownLine), {}, ['thread 15557770002/15557770001']],
+  ])('%s', async (name, ending, body, init, expected) => {
+    expect((await send(ending, body, init)).status).toBe(202);
+    expect(await targets()).toEqual(expected);
+    const both = { event_type: 'AccountSMS', claimed_type: 'AccountEndedCalls' };
+    const types = name === 'that contradicts the path' && both;
+    expect(await deliveries()).toMatchObject([{ is_recognized: true, ...types }]);
   });
 
-  test('of a form is read', async () => {
-    await world.deliver('AccountEndedCalls', 'callId=1783386668.111111&status=missed', {
-      'content-type': 'application/x-www-form-urlencoded',
+  test('in chunks with an expectation', async () => {
+    const { promise: answered, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const headers = { expect: '100-continue', 'content-type': 'application/json' };
+    const sent = request(`${world.receiver.url}/hooks/${secret}/AccountEndedCalls`, { method: 'PUT', headers });
+    sent.on('continue', () => {
+      sent.write(json.slice(0, 10));
+      sent.end(json.slice(10));
     });
-    expect(await targets()).toEqual(['call 1783386668.111111']);
+    sent.on('response', (response) => resolve(response.resume().statusCode));
+    sent.on('error', reject).flushHeaders();
+    expect(await answered).toBe(202);
+    expect(await targets()).toEqual([call]);
   });
 
-  test('of many events counts them all', async () => {
-    const events = Array.from({ length: 30 }, (_, at) => ({ ...ended, callId: `1783386668.${at}` }));
-    const answer = await world.deliver('AccountEndedCalls', events);
-    expect(await answer.json()).toMatchObject({ received: 30 });
+  test('with all of its events, and of twelve thousand the first', async () => {
+    const events = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ ...ended, callId: `1783386668.${at}` }));
+    expect(await (await world.deliver('AccountEndedCalls', events(30))).json()).toMatchObject({ received: 30 });
     expect(await targets()).toHaveLength(30);
+    await query('truncate ops.deliveries, ops.sync_targets');
+    const short = events(12_000).map(({ callId, status }) => ({ callId, status }));
+    expect(await (await world.deliver('AccountEndedCalls', short)).json()).toMatchObject({ received: maxReferences });
+    expect(await targets()).toHaveLength(maxReferences);
+    const [row] = await deliveries();
+    expect(row).toMatchObject({ is_recognized: false });
+    expect(JSON.parse(String(row?.body))).toHaveLength(12_000);
   });
 
-  test('of twelve thousand events is kept whole, and the first of them are read', async () => {
-    const events = Array.from({ length: 12_000 }, (_, at) => ({
-      callId: `1783386668.${at}`,
-      status: 'missed',
-      direction: 'incoming',
-    }));
-    const answer = await world.deliver('AccountEndedCalls', events);
-    expect(await answer.json()).toMatchObject({ received: maxReferences });
-    expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(maxReferences);
-    expect(await world.query('select cardinality(targets) as named, is_recognized from ops.deliveries')).toEqual([
-      { named: maxReferences, is_recognized: false },
-    ]);
-    expect(JSON.parse(String(await world.value('select body from ops.deliveries')))).toHaveLength(12_000);
-  });
-
-  test('of a text of a line that is not known yet points at the thread that its direction says', async () => {
-    await world.deliver('AccountSMS', {
-      id: 1,
-      direction: 'received',
-      fromNumber: '15557770001',
-      toNumber: '15557770002',
-    });
-    expect(await targets()).toEqual(['thread 15557770002/15557770001']);
-  });
-
-  test('that contradicts the path is kept with both types', async () => {
-    await world.deliver('AccountSMS', ended);
-    expect(await deliveries()).toMatchObject([{ event_type: 'AccountSMS', claimed_type: 'AccountEndedCalls' }]);
-    expect(await targets()).toEqual(['call 1783386668.111111']);
-  });
-
-  test.each([
-    ['garbage', 'not { json'],
-    ['NUL and half characters', '{"callId":"x\\u0000\\ud83d"}'],
-    ['a real NUL', 'a\0b'],
-    ['separators', '\u001e\u001f\u001d'],
-    ['a nest', '['.repeat(100_000)],
-    ['a closed nest', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
-    ['a number that is nested deep', `${'{"id":'.repeat(20_000)}1783385492.057900${'}'.repeat(20_000)}`],
-    ['a refused key', '{"__proto__":{"x":1},"constructor":{"prototype":{}}}'],
-  ])('of %s is kept whole, unrecognized', async (_name, body) => {
-    expect((await world.deliver('AccountEndedCalls', body)).status).toBe(202);
-    expect(await deliveries()).toMatchObject([{ is_recognized: false, body: '' }]);
-    expect(await world.value('select bytes from secrets.bodies')).toEqual(Buffer.from(body));
-  });
-
-  test('of a call that still rings is due when it may be over', async () => {
+  test('of a call that still rings, which is due when it may be over', async () => {
     await world.deliver('AccountRealTimeCalls', { callId: '1783386668.222222', status: 'ringing' });
-    expect(
-      Number(await world.value('select extract(epoch from due_at - now()) from ops.sync_targets')),
-    ).toBeGreaterThan(50);
+    expect(Number(await value('select extract(epoch from due_at - now()) from ops.sync_targets'))).toBeGreaterThan(50);
+  });
+
+  test('of a hundred at once, and each is kept', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, at) =>
+        world.deliver('AccountEndedCalls', { ...ended, callId: `1783386668.${at}` }),
+      ),
+    );
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    expect(await deliveries()).toHaveLength(100);
   });
 });
 
-test('every delivery of a hundred at once is kept', async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, at) =>
-      world.deliver('AccountEndedCalls', { ...ended, callId: `1783386668.${at}` }),
-    ),
-  );
-  expect(answers.every(({ status }) => status === 202)).toBe(true);
-  expect(await deliveries()).toHaveLength(100);
+describe('a delivery is accepted and kept whole, unrecognized', () => {
+  const odd = Buffer.from([31, 139, 8, 255, 254, 1, 2, 3]);
+  const lines = `${json}\n${json}\n`;
+  const parts = '--b\r\nContent-Disposition: form-data; name="callId"\r\n\r\n1783386668.1\r\n--b--\r\n';
+  test.each<[string, string | Buffer, Record<string, string>]>([
+    ...['gzip', 'br', 'aes128gcm', 'gzip, gzip'].map((encoding): [string, Buffer, Record<string, string>] => [
+      encoding,
+      odd,
+      { 'content-encoding': encoding },
+    ]),
+    ['many parts', parts, { 'content-type': 'multipart/form-data; boundary=b' }],
+    ['lines of JSON', lines, { 'content-type': 'application/x-ndjson' }],
+    ['a form with brackets', 'call[callId]=1783386668.1&secret=hush', form],
+    ['UTF-16', Buffer.from(json, 'utf16le'), { 'content-type': 'application/json; charset=utf-16' }],
+    ['compression without a header', deflateRawSync(json), {}],
+    ['another compression', brotliCompressSync(json), {}],
+    ['a quote in a text', '{"message":"said "call me"","callId":"1783386668.1"}', {}],
+    ['garbage', 'not { json', {}],
+    ['NUL and half characters', '{"callId":"x\\u0000\\ud83d"}', {}],
+    ['a real NUL', 'a\0b', {}],
+    ['separators', '\u001e\u001f\u001d', {}],
+    ['a nest', '['.repeat(100_000), {}],
+    ['a closed nest', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, {}],
+    ['a number that is nested deep', `${'{"id":'.repeat(20_000)}1783385492.057900${'}'.repeat(20_000)}`, {}],
+    ['a refused key', '{"__proto__":{"x":1},"constructor":{"prototype":{}}}', {}],
+  ])('of %s', async (_, body, headers) => {
+    const answer = await send('/AccountEndedCalls', body, { headers });
+    expect([answer.status, await answer.json()]).toMatchObject([202, { received: 0 }]);
+    expect(await targets()).toEqual([]);
+    expect(await deliveries()).toMatchObject([{ is_recognized: false, body: '' }]);
+    expect(await bytesKept()).toEqual(Buffer.from(body));
+    expect(await value('select received_at <= now() from secrets.bodies')).toBe(true);
+  });
+
+  test('of nothing', async () => {
+    expect((await send('/AccountEndedCalls')).status).toBe(202);
+    const kept = { event_type: 'AccountEndedCalls', body: '', is_recognized: false };
+    expect(await deliveries()).toMatchObject([kept]);
+  });
+});
+
+test('the content type and the user agent keep no secret', async () => {
+  await world.deliver('AccountEndedCalls', ended, {
+    'content-type': `application/json; sig=HUSH; of="${secret}"`,
+    'user-agent': `Sender/1.0 (+https://sender.example/?token=HUSH) sig=HUSH ${secret}`,
+  });
+  await world.deliver('AccountEndedCalls', ended, { 'content-type': 'text/weird; a=b' });
+  expect((await deliveries()).map((each) => each.content_type)).toEqual(['application/json', 'text/weird']);
+  expect(await value('select user_agent from ops.deliveries order by delivery_id')).toBe('Sender/1.0');
+});
+
+test.each([
+  ['GET', '', 200],
+  ['GET', '/AccountEndedCalls', 200],
+  ['HEAD', '', 200],
+  ['HEAD', '/AccountEndedCalls?a=b', 200],
+  ['DELETE', '/AccountEndedCalls', 404],
+])('%s …%s is no delivery, and is answered %i', async (method, ending, status) => {
+  expect((await send(ending, null, { method })).status).toBe(status);
+  expect((await send(ending, null, { method }, 'another')).status).toBe(404);
+  expect(await deliveries()).toEqual([]);
+});
+
+test('below the path of PUBLIC_URL an address is the same, whether or not a proxy takes that away', () => {
+  const routed = routingBelow('https://mirror.example/in/here/');
+  const alike = routingBelow('https://mirror.example/hooks');
+  expect([
+    ...[
+      '/in/here/hooks/s/AccountSMS/more?x=1',
+      '/hooks/s/AccountSMS',
+      '/in/hereafter',
+      '/in/here?hooks/s/AccountSMS',
+    ].map(routed),
+    ...['/hooks/s/AccountSMS', '/hooks/hooks/s/AccountSMS'].map(alike),
+    routingBelow('https://mirror.example')('/healthz'),
+  ]).toEqual([
+    ...['/hooks/s/AccountSMS?x=1', '/hooks/s/AccountSMS', '/in/hereafter', '/in/here?hooks/s/AccountSMS'],
+    ...['/hooks/s/AccountSMS', '/hooks/s/AccountSMS', '/healthz'],
+  ]);
+  for (const path of [
+    '/hooks',
+    '/in/hooks',
+    '/api',
+    '/queues',
+    '/reports',
+    '/oauth',
+    '/metrics',
+    '/in/here',
+    '/%68ooks',
+  ])
+    for (const page of ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/targets'])
+      expect(routingBelow(`https://mirror.example${path}`)(`${path}${page}`).startsWith(`${path}/`), path).toBe(true);
+});
+
+test('a delivery on a connection that is still open while the receiver closes is taken like any other', async () => {
+  const own = await createWorld({
+    backend: 'postgres',
+    workers: null,
+    databaseUrl: world.context.settings.databaseUrl,
+  });
+  const post = (at: number) =>
+    `POST /hooks/${secret}/AccountEndedCalls HTTP/1.1\r\nHost: x\r\nContent-Length: 25\r\n\r\n{"callId":"1783386668.${at}"}`;
+  let answered = '';
+  await whileLocked(async (commit) => {
+    const socket = connect(own.receiver.port, '127.0.0.1', () => socket.write(post(1)));
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    socket.on('data', (data) => {
+      answered += data;
+    });
+    const waiting = async (count: number) => until(async () => Number(await value(waitingForLocks)) >= count);
+    await waiting(1);
+    const closed = own.receiver.close();
+    socket.write(post(2));
+    await waiting(2);
+    await commit();
+    await Promise.all([closed, ended]);
+  });
+  await own.close();
+  expect(answered.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 202', 'HTTP/1.1 202']);
+  expect(await deliveries()).toHaveLength(2);
 });

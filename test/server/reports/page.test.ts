@@ -12,34 +12,17 @@ const dates = ['15', '16', '17', '18', '19', '20', '21'].map((day) => `2026-11-$
 const keys: Readonly<Record<string, readonly string[]>> = {
   volume: ['inbound_calls', 'outbound_calls', 'inbound_texts', 'outbound_texts'],
   missed: [
-    'missed',
-    'returned_by_call',
-    'returned_by_text',
-    'caller_got_through',
-    'not_returned',
-    'texted_by_rule',
-    'texted_by_unknown',
+    ...['missed', 'returned_by_call', 'returned_by_text', 'caller_got_through', 'not_returned'],
+    ...['texted_by_rule', 'texted_by_unknown'],
   ],
 };
 
 /** Figures of a picture, day by day; what is not told of a day is nothing. */
 function figuresOf(name: string, days: readonly (readonly (number | null)[])[]): Figures {
-  const columns = (keys[name] ?? []).map((key) => ({
-    key,
-    name: key,
-    unit: 'count' as const,
-    tone: 'main' as const,
-    rows: `set=${key}`,
-  }));
-  return withSums({
-    columns,
-    days: dates.map((date, at) =>
-      dayOf(
-        date,
-        columns.map((_, column) => days[at]?.[column] ?? null),
-      ),
-    ),
-  });
+  const counts = { unit: 'count', tone: 'main' } as const;
+  const columns = (keys[name] ?? []).map((key) => ({ key, name: key, ...counts, rows: `set=${key}` }));
+  const valuesOf = (day: number) => columns.map((_, column) => days[day]?.[column] ?? null);
+  return withSums({ columns, days: dates.map((date, day) => dayOf(date, valuesOf(day))) });
 }
 
 /** The whole period, of counts. */
@@ -71,17 +54,8 @@ const report: Report = {
   lateness: {
     state: 'known',
     value: {
-      ...{
-        timeZone: 'UTC',
-        wantedTimeZone: null,
-        isCurrent: true,
-        waitingSince: null,
-        failures: [],
-        refusingTargets: [],
-      },
-      undatedCalls: 0,
-      untied: [],
-      setAside: { count: 0, since: null, samples: [] },
+      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, waitingSince: null, failures: [], untied: [] },
+      ...{ refusingTargets: [], undatedCalls: 0, setAside: { count: 0, since: null, samples: [] } },
     },
   },
   drawn: [],
@@ -94,13 +68,8 @@ function render(name: string, figures: Figures): Promise<string> {
 }
 
 describe('a picture', async () => {
-  const page = await render(
-    'volume',
-    figuresOf('volume', [
-      [10, 5, 4, 2],
-      [20, 0, 0, 0],
-    ]),
-  );
+  const days = ['10 5 4 2', '20 0 0 0'].map((values) => values.split(' ').map(Number));
+  const page = await render('volume', figuresOf('volume', days));
 
   test('says in a sentence what it shows, and draws each column to its height', () => {
     expect(page).toContain('35 calls and 6 texts.');
@@ -253,26 +222,13 @@ describe('a line', () => {
 });
 
 describe('the cost of automatic texts', () => {
-  const names = [
-    'sent',
-    'would_send',
-    'kept_back',
-    'cost_usd',
-    'set_aside_usd',
-    'price_not_reported',
-    'outcome_unknown',
-  ];
-  const page = (...values: readonly number[]) =>
-    render(
-      'cost',
-      withSums({
-        columns: names.map((key) => ({ key, name: key, unit: key.endsWith('usd') ? 'dollars' : 'count' })),
-        days: dates.map((date, at) => ({
-          date,
-          values: names.map((_, column) => (at === 2 ? (values[column] ?? 0) : 0)),
-        })),
-      }),
-    );
+  const names = 'sent would_send kept_back cost_usd set_aside_usd price_not_reported outcome_unknown'.split(' ');
+  const unitOf = (key: string) => (key.endsWith('usd') ? ('dollars' as const) : ('count' as const));
+  const columns = names.map((key) => ({ key, name: key, unit: unitOf(key), tone: 'main' as const }));
+  const page = (...told: readonly number[]) => {
+    const valuesAt = (day: number) => names.map((_, column) => (day === 2 ? (told[column] ?? 0) : 0));
+    return render('cost', withSums({ columns, days: dates.map((date, day) => ({ date, values: valuesAt(day) })) }));
+  };
 
   test.each([
     [[12, 0, 0, 0.09, 0, 0, 0], '$0.09 for 12 texts that rules sent.'],
