@@ -1,4 +1,3 @@
-import { connect, createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
@@ -7,24 +6,18 @@ import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
 import { type AlertPace, createOutages, findingsOf, type Outages, startAlerts } from '../../src/ops/alerts/watch.ts';
 import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
+import { awayFrom } from '../cli/away.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
-import { freePort } from '../stores/redis.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
-import { type HttpReceiver, type MailReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
+import { type HttpReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
 import { settingsFor } from './receiver.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
 const secretKey = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-let webhook: HttpReceiver;
-let slack: HttpReceiver;
-let mail: MailReceiver;
-
-beforeAll(async () => {
-  [webhook, slack, mail] = await Promise.all([startHttpReceiver(), startHttpReceiver(), startMailReceiver()]);
-});
+const [webhook, slack, mail] = await Promise.all([startHttpReceiver(), startHttpReceiver(), startMailReceiver()]);
 afterAll(async () => {
   await Promise.all([webhook, slack, mail].map((each) => each[Symbol.asyncDispose]()));
   await database[Symbol.asyncDispose]();
@@ -90,8 +83,16 @@ async function watching(
   return { stop, logged: text, context };
 }
 
-const typesOf = ({ received }: HttpReceiver) => received.map(({ body }) => JSON.parse(body).type as string);
+const types = () => webhook.received.map(({ body }) => JSON.parse(body).type as string);
+const dataOf = (at = 0) => JSON.parse(webhook.received[at]?.body ?? '{}').data;
+const textOf = (at = 0) => JSON.parse(slack.received[at]?.body ?? '{}').text as string;
 const bothTold = ['alert.began', 'alert.ended'];
+/** So many messages have come to each target. */
+const told = (count: number) =>
+  expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([count, count, count]);
+/** A process has taken over the watch. */
+const isWatched = () =>
+  expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
 
 describe('a webhook', () => {
   // The algorithm as it is published at standardwebhooks.com, by another implementation of HMAC.
@@ -107,14 +108,13 @@ describe('a webhook', () => {
   test('is signed, names check and deployment, and says what to do without the words of others', async () => {
     await watching();
     await pause('ledger');
-    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+    await expect.poll(types).toEqual(['alert.began']);
     const [began] = webhook.received;
     if (!began) throw new Error('nothing came');
     expect(await isSigned(began, secretKey)).toBe(true);
     expect(await isSigned({ ...began, body: `${began.body} ` }, secretKey)).toBe(false);
     expect(Math.abs(Number(began.headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(300);
-    const { data } = JSON.parse(began.body);
-    expect(data).toMatchObject({
+    expect(dataOf()).toMatchObject({
       deployment: 'hooks.example.com',
       check: 'sends_paused',
       level: 'problem',
@@ -123,10 +123,9 @@ describe('a webhook', () => {
       endedAt: null,
     });
     await resume();
-    await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
-    const ended = JSON.parse(webhook.received[1]?.body ?? '');
-    expect(ended.data.id).toBe(data.id);
-    expect(Date.parse(ended.data.endedAt)).toBeGreaterThanOrEqual(Date.parse(data.since));
+    await expect.poll(types).toEqual(bothTold);
+    expect(dataOf(1).id).toBe(dataOf().id);
+    expect(Date.parse(dataOf(1).endedAt)).toBeGreaterThanOrEqual(Date.parse(dataOf().since));
     const everything = [...webhook.received, ...slack.received].map(({ body }) => body).join();
     expect(everything).not.toMatch(/Karen|0123|a-secret-path/);
   });
@@ -151,7 +150,7 @@ describe('a webhook', () => {
     await expect.poll(() => slack.received.length).toBe(2);
     webhook.status = 200;
     await query(`update ops.alert_messages set due_at = now()`);
-    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began', ...bothTold]);
+    await expect.poll(types).toEqual(['alert.began', ...bothTold]);
     expect(webhook.received[1]?.headers['webhook-id']).toBe(webhook.received[0]?.headers['webhook-id']);
     expect(logged()).toContain('it answered 500');
     expect(logged()).not.toMatch(/a-secret-path|hunter2|MfKQ/);
@@ -171,23 +170,23 @@ describe('a webhook', () => {
 test('each alert is told once when it begins and once when it ends, by however many processes', async () => {
   await Promise.all([watching(), watching(), watching()]);
   await pause('operator');
-  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([1, 1, 1]);
+  await told(1);
   await resume();
-  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([2, 2, 2]);
+  await told(2);
   await pause('operator');
-  await expect.poll(() => typesOf(webhook)).toEqual([...bothTold, 'alert.began']);
+  await expect.poll(types).toEqual([...bothTold, 'alert.began']);
   expect(new Set(webhook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
 });
 
 test('an alert that is open is not told again by a process that starts later, which tells its end', async () => {
   const first = await watching();
   await pause('operator');
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  await expect.poll(types).toEqual(['alert.began']);
   await first.stop();
   await watching();
-  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  await isWatched();
   await resume();
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+  await expect.poll(types).toEqual(bothTold);
 });
 
 test('Slack and e-mail get sentences', async () => {
@@ -196,11 +195,12 @@ test('Slack and e-mail get sentences', async () => {
     `insert into ops.sync_targets (kind, key, dirty_version, due_at) values ('call', '1783385492.057900', 1, now() - interval '90 seconds')`,
   );
   await expect.poll(() => [slack.received.length, mail.received.length]).toEqual([1, 1]);
-  const { text } = JSON.parse(slack.received[0]?.body ?? '');
-  expect(text).toMatch(
+  expect(textOf()).toMatch(
     /^\*Problem at hooks\.example\.com: The mirror is 1 min behind, with 1 overdue read, and no worker runs\.\*\n/,
   );
-  expect(text).toMatch(/\nWhat to do: Start a worker \(`npx trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/);
+  expect(textOf()).toMatch(
+    /\nWhat to do: Start a worker \(`npx trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/,
+  );
   expect(mail.received[0]?.to).toEqual(['one@example.com', 'two@example.com']);
   expect(mail.received[0]?.text).toMatch(/^From: one@example\.com\r\n/m);
   expect(mail.received[0]?.text.replace(/=?\r\n ?/g, ' ')).toContain(
@@ -208,28 +208,27 @@ test('Slack and e-mail get sentences', async () => {
   );
   await query('truncate ops.sync_targets');
   await expect.poll(() => slack.received.length).toBe(2);
-  expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Resolved at hooks\.example\.com: The mirror/);
+  expect(textOf(1)).toMatch(/^\*Resolved at hooks\.example\.com: The mirror/);
 });
 
 test('a worker tells that no web process runs, and that one runs again', async () => {
   await watching({}, 'worker');
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  const { data } = JSON.parse(webhook.received[0]?.body ?? '');
-  expect(data).toMatchObject({ check: 'web_missing', level: 'problem' });
-  expect(data.remedy).toContain('`npx trunkline web`');
+  await expect.poll(types).toEqual(['alert.began']);
+  const remedy = expect.stringContaining('`npx trunkline web`');
+  expect(dataOf()).toMatchObject({ check: 'web_missing', level: 'problem', remedy });
   await watching();
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+  await expect.poll(types).toEqual(bothTold);
 });
 
 test('deliveries that `web` refuses are told by the worker that watches', async () => {
   await watching({}, 'worker');
-  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  await isWatched();
   const { context } = await watching();
   context.metrics.deliveryRefused('unavailable');
-  const told = () => webhook.received.filter(({ body }) => body.includes('database_takes_no_writes')).length;
-  await expect.poll(told).toBe(1);
+  const refusals = () => webhook.received.filter(({ body }) => body.includes('database_takes_no_writes')).length;
+  await expect.poll(refusals).toBe(1);
   context.metrics.deliveryAccepted('AccountSMS', true);
-  await expect.poll(told).toBe(2);
+  await expect.poll(refusals).toBe(2);
 });
 
 test('what killed processes reported goes after a day, without a receiver too', async () => {
@@ -246,15 +245,14 @@ test('what killed processes reported goes after a day, without a receiver too', 
 test('a warning that becomes a problem is told again as one, and its end once', async () => {
   await watching();
   await pause('operator');
-  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([1, 1, 1]);
+  await told(1);
   await pause('ledger');
-  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([2, 2, 2]);
-  expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Problem at .*\nIt began as a warning\. Since /s);
+  await told(2);
+  expect(textOf(1)).toMatch(/^\*Problem at .*\nIt began as a warning\. Since /s);
   await resume();
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began', 'alert.escalated', 'alert.ended']);
-  const told = webhook.received.map(({ body }) => JSON.parse(body).data);
-  expect(told.map(({ level }) => level)).toEqual(['warning', 'problem', 'problem']);
-  expect(new Set(told.map(({ id }) => id)).size).toBe(1);
+  await expect.poll(types).toEqual(['alert.began', 'alert.escalated', 'alert.ended']);
+  expect([0, 1, 2].map((at) => dataOf(at).level)).toEqual(['warning', 'problem', 'problem']);
+  expect(new Set([0, 1, 2].map((at) => dataOf(at).id)).size).toBe(1);
   await expect.poll(() => [slack, mail].map(({ received }) => received.length)).toEqual([3, 3]);
 });
 
@@ -309,13 +307,7 @@ describe('what is told', () => {
     const refused = { check: 'credential_refused', level: 'problem', remedy: 'r', since: undefined } as const;
     const checks = [
       ...['a', 'b', 'b', 'c', 'd'].map((sentence) => ({ ...refused, sentence: `${sentence}.` })),
-      {
-        ...refused,
-        check: 'texts_missing',
-        level: 'warning',
-        sentence: 'a line',
-        detail: '…0100',
-      },
+      { ...refused, check: 'texts_missing', level: 'warning', sentence: 'a line', detail: '…0100' },
       { ...refused, check: 'calls_unproven', level: 'notice', sentence: 'n' },
     ] as const;
     expect(findingsOf(checks)).toMatchObject([
@@ -326,91 +318,65 @@ describe('what is told', () => {
   });
 });
 
-test('a database that takes no writes is told by the process that watched, once', async () => {
-  const worlds = await Promise.all([watching(), watching()]);
-  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
-  const name = await value('select current_database()');
-  const cutOff = () =>
-    query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-    );
-  onTestFinished(async () => {
-    await query(`set default_transaction_read_only = off`).catch(() => undefined);
-  });
-  await query(`alter database ${name} set default_transaction_read_only = on`);
-  await cutOff();
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({
-    check: 'database_takes_no_writes',
-    level: 'problem',
-  });
-  await query(`begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`);
-  await cutOff();
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
-  expect(new Set(webhook.received.map(({ body }) => JSON.parse(body).data.id)).size).toBe(1);
-  for (const { stop } of worlds) await stop();
-});
+describe('an outage', () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const cutOff = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`;
+  const superuser = new Client({ connectionString: superuserUrlOf(database.url) });
+  beforeAll(() => superuser.connect());
+  afterAll(() => superuser.end());
+  /** Changes the database for whoever connects from now on. */
+  async function change(how: string): Promise<void> {
+    await superuser.query(`begin; set transaction read write; alter database ${name} ${how}; commit`);
+    await superuser.query(cutOff);
+  }
 
-test('an outage is told by a process that starts in it, and its end too', async () => {
-  const name = await value('select current_database()');
-  await query(`alter database ${name} set default_transaction_read_only = on`);
-  const writable = () =>
-    query(`begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`);
-  onTestFinished(async () => void (await writable()));
-  const { stop } = await watching();
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_takes_no_writes' });
-  await writable();
-  await query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  test.each([
+    [
+      'takes no writes',
+      'database_takes_no_writes',
+      'set default_transaction_read_only = on',
+      'reset default_transaction_read_only',
+    ],
+    ['takes no more connections', 'connections_short', 'connection limit 0', 'connection limit -1'],
+  ])(
+    'of a database that %s is told once by the process that watched, and so is its end',
+    async (_, check, breaks, mends) => {
+      const worlds = await Promise.all([watching(), watching()]);
+      await isWatched();
+      onTestFinished(() => change(mends));
+      await change(breaks);
+      await expect.poll(types).toEqual(['alert.began']);
+      expect(dataOf()).toMatchObject({ check, level: 'problem' });
+      await change(mends);
+      await expect.poll(types).toEqual(bothTold);
+      expect(dataOf(1).id).toBe(dataOf().id);
+      for (const { stop } of worlds) await stop();
+    },
   );
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
-  await stop();
-});
 
-test('a process that waits for Postgres tells of it once, and of the end when it has started', async () => {
-  const port = await freePort();
-  const away = new URL(database.url);
-  away.port = String(port);
-  const { log } = captureLog();
-  const outages = createOutages({ settings: settingsFor(away.href, targets()), log }, quick);
-  const waiting = waitForPostgres(away.href, log, 1, outages.failed);
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_unavailable' });
-  const proxy = createServer((near) => {
-    const far = connect(Number(new URL(database.url).port), '127.0.0.1');
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const)
-      one.pipe(other).on('error', () => one.destroy());
-  }).listen(port, '127.0.0.1');
-  onTestFinished(() => void proxy.close());
-  await waiting;
-  await watching({}, 'web', outages);
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
-});
-
-test('a database that takes no more connections is told by the process that watched', async () => {
-  await watching();
-  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
-  const name = await value('select current_database()');
-  const admin = new Client({ connectionString: superuserUrlOf(database.url) });
-  await admin.connect();
-  const limit = (connections: number) => admin.query(`alter database ${name} connection limit ${connections}`);
-  onTestFinished(async () => {
-    await limit(-1);
-    await admin.end();
+  test('is told by a process that starts in it, and its end too', async () => {
+    onTestFinished(() => change('reset default_transaction_read_only'));
+    await change('set default_transaction_read_only = on');
+    const { stop } = await watching();
+    await expect.poll(types).toEqual(['alert.began']);
+    expect(dataOf()).toMatchObject({ check: 'database_takes_no_writes' });
+    await change('reset default_transaction_read_only');
+    await expect.poll(types).toEqual(bothTold);
+    await stop();
   });
-  await limit(0);
-  await admin.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-  );
-  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  const told = { check: 'connections_short', level: 'problem' };
-  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject(told);
-  await limit(-1);
-  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+
+  test('is told once by a process that waits for Postgres, and its end when it has started', async () => {
+    const { url, letIn } = await awayFrom(database.url);
+    const { log } = captureLog();
+    const outages = createOutages({ settings: settingsFor(url, targets()), log }, quick);
+    const waiting = waitForPostgres(url, log, 1, outages.failed);
+    await expect.poll(types).toEqual(['alert.began']);
+    expect(dataOf()).toMatchObject({ check: 'database_unavailable' });
+    await letIn();
+    await waiting;
+    await watching({}, 'web', outages);
+    await expect.poll(types).toEqual(bothTold);
+  });
 });
 
 describe('trunkline notify', () => {
@@ -420,7 +386,7 @@ describe('trunkline notify', () => {
       code: 1,
       out: 'webhook: accepted\nslack: not sent: it answered 404\nemail: accepted\n',
     });
-    expect(typesOf(webhook)).toEqual(['alert.test']);
+    expect(types()).toEqual(['alert.test']);
     expect(mail.received).toHaveLength(1);
     slack.status = 200;
     const again = await runInProcess(targets(), 'notify', 'test', '--json');
@@ -437,7 +403,7 @@ describe('trunkline notify', () => {
       code: 0,
       out: 'support: accepted\noffice: accepted\ncrm: accepted\n',
     });
-    expect(typesOf(webhook)).toEqual(['rule.test']);
+    expect(types()).toEqual(['rule.test']);
   });
 
   test('test says why a mail server refuses, without its password', async () => {

@@ -1,89 +1,70 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
 import { query } from '../../src/db/database.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import type { Diagnosis } from '../../src/ops/doctor.ts';
 import { diagnose, diagnoseReceiver, diagnoseServer } from '../../src/ops/doctor.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions, wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { runInProcess } from '../cli/in-process.ts';
-import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
+import { migrated, openReceiver, secret, settingsFor } from './receiver.ts';
 
 const log = createLog('silent');
 const folder = await mkdtemp(join(tmpdir(), 'trunkline-doctor-'));
 // That of the run does not wait for its disk, which the doctor would find.
 const postgres = await startPostgres({ dataDir: folder, log });
 const databaseUrl = postgres.url;
-afterAll(async () => {
-  await postgres.stop();
-  await rm(folder, { recursive: true });
-});
-let sandbox: Sandbox;
-let world: TestReceiver;
-
-beforeAll(async () => {
-  await migrated(databaseUrl);
-  sandbox = await createSandbox({ calls: 20, threads: 3 });
-  world = await openReceiver(settingsFor(databaseUrl));
-  const { db } = world.context.database;
-  const { line, number } = await sandbox.emit.sms();
-  await query(db, `insert into warehouse.sms_conversations (line, number) values ($1, $2)`, [line, number]);
-  const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
-  await ensureSubscriptions({ service, db, log, publicUrl: world.receiver.url, secret });
-  await service.close();
-});
+await migrated(databaseUrl);
+const sandbox = await createSandbox({ calls: 20, threads: 3 });
+const world = await openReceiver(settingsFor(databaseUrl));
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await sandbox.close();
+  await postgres.stop();
+  await rm(folder, { recursive: true });
 });
+const { db } = world.context.database;
+const { line, number } = await sandbox.emit.sms();
+await query(db, `insert into warehouse.sms_conversations (line, number) values ($1, $2)`, [line, number]);
+const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
+await ensureSubscriptions({ service, db, log, publicUrl: world.receiver.url, secret });
+await service.close();
 
 function environment(more: Readonly<Record<string, string>> = {}) {
   return { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, PUBLIC_URL: world.receiver.url, ...more };
 }
 
+const diagnosed = (more: Readonly<Record<string, string>> = {}, url = databaseUrl) =>
+  diagnose(settingsFor(url, environment(more)), log);
 const faults = (findings: readonly Diagnosis[]) =>
   findings.flatMap((each) => (each.level === 'ok' || each.level === 'notice' ? [] : [each.sentence]));
 
-async function keyWith(scopes: readonly string[]): Promise<string> {
-  const answer = await fetch(`${sandbox.url}/_sandbox/keys`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: scopes.join(' '), scopes }),
-  });
-  return ((await answer.json()) as { data: { key: string } }).data.key;
-}
-
 test('finds nothing wrong where nothing is', async () => {
-  const findings = await diagnose(settingsFor(databaseUrl, environment()), log);
+  const findings = await diagnosed();
   expect(faults(findings)).toEqual([]);
-  expect(new Set(findings.map(({ subject }) => subject))).toEqual(
-    new Set(['Settings', 'Postgres', 'Queue', 'Mirror', 'API', 'Receiver']),
-  );
+  const subjects = ['Settings', 'Postgres', 'Queue', 'Mirror', 'API', 'Receiver'];
+  expect(new Set(findings.map(({ subject }) => subject))).toEqual(new Set(subjects));
 });
 
 test('warns of a connection to Postgres that is not encrypted', async () => {
-  const findings = await diagnose(settingsFor('postgres://app:hunter2@nosuch.invalid/app', environment()), log);
-  expect(findings).toContainEqual({
-    subject: 'Settings',
-    level: 'warning',
-    sentence: expect.stringMatching(/at nosuch\.invalid is not encrypted.*sslmode=verify-full/),
-    remedy: expect.any(String),
-  });
+  const findings = await diagnosed({}, 'postgres://app:hunter2@nosuch.invalid/app');
+  const sentence = expect.stringMatching(/at nosuch\.invalid is not encrypted.*sslmode=verify-full/);
+  expect(findings).toContainEqual({ subject: 'Settings', level: 'warning', sentence, remedy: expect.any(String) });
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
 test('asks without leaving a trace', async () => {
   const asked = sandbox.requests().length;
-  await diagnose(settingsFor(databaseUrl, environment()), log);
+  await diagnosed();
   const requests = sandbox.requests().slice(asked);
   const changing = requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/calls/search'));
   expect(changing).toEqual([]);
@@ -92,9 +73,13 @@ test('asks without leaving a trace', async () => {
 });
 
 test('names each scope that is missing', async () => {
-  const key = await keyWith(['sms:read', 'reports:read', 'webhooks:read']);
-  const findings = await diagnose(settingsFor(databaseUrl, environment({ API_KEY: key })), log);
-  expect(faults(findings)).toEqual([
+  const answer = await fetch(`${sandbox.url}/_sandbox/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'few', scopes: ['sms:read', 'reports:read', 'webhooks:read'] }),
+  });
+  const { data } = (await answer.json()) as { data: { key: string } };
+  expect(faults(await diagnosed({ API_KEY: data.key }))).toEqual([
     'Users cannot be read: the API key lacks the scope users:read.',
     'Recordings cannot be read: the API key lacks the scope recordings:read.',
     'Transcripts cannot be read: the API key lacks the scope recordings:read.',
@@ -103,61 +88,59 @@ test('names each scope that is missing', async () => {
 });
 
 test('tells a zone that Postgres reads in another way', async () => {
-  const findings = await diagnose({ ...settingsFor(databaseUrl, environment({})), timeZone: 'CET' }, log);
-  expect(findings).toContainEqual({
-    subject: 'Settings',
-    level: 'problem',
-    sentence: expect.stringMatching(/^TIME_ZONE=CET /),
-    remedy: 'Set TIME_ZONE to Europe/Brussels.',
-  });
+  const findings = await diagnose({ ...settingsFor(databaseUrl, environment()), timeZone: 'CET' }, log);
+  const told = { subject: 'Settings', level: 'problem', sentence: expect.stringMatching(/^TIME_ZONE=CET /) };
+  expect(findings).toContainEqual({ ...told, remedy: 'Set TIME_ZONE to Europe/Brussels.' });
 });
 
-test('tells a wrong key, a weak secret and a receiver with another one', async () => {
-  const wrong = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' });
-  expect(faults(await diagnose(settingsFor(databaseUrl, wrong), log))).toEqual([
-    expect.stringMatching(/^WEBHOOK_SECRET has 8 characters/),
-    'The service refuses the API key.',
-    'PUBLIC_URL answers 404, not as our receiver does.',
-  ]);
+test.each<[string, Record<string, string>, unknown[]]>([
+  [
+    'a wrong key, a weak secret and a receiver with another one',
+    { API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' },
+    [
+      expect.stringMatching(/^WEBHOOK_SECRET has 8 characters/),
+      'The service refuses the API key.',
+      'PUBLIC_URL answers 404, not as our receiver does.',
+    ],
+  ],
+  [
+    'subscriptions that are missing at this address, and that nothing listens there',
+    { PUBLIC_URL: 'http://127.0.0.1:1' },
+    [
+      expect.stringContaining('Nothing answers at PUBLIC_URL'),
+      ...wantedTypes.map((type) => `There is no subscription of ${type}.`),
+    ],
+  ],
+])('tells %s', async (_, more, told) => {
+  expect(faults(await diagnosed(more))).toEqual(told);
 });
 
-test('tells subscriptions that are missing at this address, and that nothing listens there', async () => {
-  const findings = await diagnose(settingsFor(databaseUrl, environment({ PUBLIC_URL: 'http://127.0.0.1:1' })), log);
-  expect(faults(findings)).toEqual([
-    expect.stringContaining('Nothing answers at PUBLIC_URL'),
-    ...wantedTypes.map((type) => `There is no subscription of ${type}.`),
-  ]);
-});
+/** What is said of a PUBLIC_URL where another server listens. */
+async function answeredBy(listener: RequestListener): Promise<string[]> {
+  await using other = createServer(listener).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
+  return faults(await diagnoseReceiver(settings, undefined, false));
+}
 
 test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
   'takes no program that answers 200 with %j for the receiver',
   async (page) => {
-    await using other = createServer((_request, response) => response.end(page)).listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
-    expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
-      'PUBLIC_URL answers 200, not as our receiver does.',
-    ]);
+    const told = await answeredBy((_request, response) => response.end(page));
+    expect(told).toEqual(['PUBLIC_URL answers 200, not as our receiver does.']);
   },
 );
 
 test.each([403, 301])('tells a proxy that answers POST with %i and lets GET through', async (status) => {
-  await using proxy = createServer(async ({ method, url }, response) => {
-    if (method === 'POST')
-      return void response.writeHead(status, { location: 'https://example.com/' }).end('<p>No</p>');
-    response.end(await (await fetch(`${world.receiver.url}${url}`)).text());
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const { port } = proxy.address() as AddressInfo;
-  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
-  expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
-    `PUBLIC_URL answers ${status}, not as our receiver does.`,
-  ]);
+  const told = await answeredBy(async ({ method, url }, response) => {
+    if (method !== 'POST') return response.end(await (await fetch(`${world.receiver.url}${url}`)).text());
+    response.writeHead(status, { location: 'https://example.com/' }).end('<p>No</p>');
+  });
+  expect(told).toEqual([`PUBLIC_URL answers ${status}, not as our receiver does.`]);
 });
 
 test('posts to the receiver without leaving a delivery', async () => {
-  const { db } = world.context.database;
   await query(db, 'truncate ops.deliveries', []);
   const found = await diagnoseReceiver(settingsFor(databaseUrl, environment()), undefined, false);
   expect(found.map(({ sentence }) => sentence)).toContain('The receiver answers at PUBLIC_URL.');
@@ -187,15 +170,8 @@ test.each([
   [{}, -90, 'The clock of Postgres is 90.0 s behind this machine’s.'],
   [{}, 1, undefined],
 ])('tells a server with %j whose clock is %i s ahead', (setting, skewSeconds, sentence) => {
-  const server = {
-    number: 180_004,
-    version: '14',
-    commits: 'on',
-    fsync: 'on',
-    asynchronous: 0,
-    readOnly: false,
-    now: new Date(),
-  };
+  const sound = { version: '14', commits: 'on', fsync: 'on', asynchronous: 0, readOnly: false };
+  const server = { ...sound, number: 180_004, now: new Date() };
   expect(faults(diagnoseServer({ ...server, ...setting }, skewSeconds))).toEqual(sentence ? [sentence] : []);
 });
 
@@ -211,20 +187,15 @@ test.each([
   }).listen(0, '127.0.0.1');
   await once(service, 'listening');
   const { port } = service.address() as AddressInfo;
-  const found = await diagnose(
-    settingsFor(databaseUrl, environment({ API_BASE_URL: `http://127.0.0.1:${port}` })),
-    log,
-  );
-  const skewed = found.filter(({ sentence }) => sentence.startsWith('The service’s clock'));
-  expect(skewed).toEqual(
-    sentence === undefined
-      ? []
-      : [{ subject: 'API', level: 'warning', sentence: expect.stringMatching(sentence), remedy: expect.any(String) }],
+  const found = await diagnosed({ API_BASE_URL: `http://127.0.0.1:${port}` });
+  const told = { subject: 'API', level: 'warning', remedy: expect.any(String) };
+  expect(found.filter((each) => each.sentence.startsWith('The service’s clock'))).toEqual(
+    sentence === undefined ? [] : [{ ...told, sentence: expect.stringMatching(sentence) }],
   );
 });
 
 test('tells a Postgres that is away, and goes on to the service', async () => {
-  const findings = await diagnose(settingsFor('postgres://nobody@127.0.0.1:1/none', environment()), log);
+  const findings = await diagnosed({}, 'postgres://nobody@127.0.0.1:1/none');
   expect(findings.find(({ level }) => level === 'problem')?.sentence).toMatch(/^Postgres cannot be reached/);
   expect(findings.map(({ sentence }) => sentence)).toContain('Lines can be read.');
 });
@@ -232,7 +203,7 @@ test('tells a Postgres that is away, and goes on to the service', async () => {
 test('tells a database without the schema', async () => {
   const url = new URL(databaseUrl);
   url.pathname = '/postgres';
-  const sentences = faults(await diagnose(settingsFor(url.href, environment()), log));
+  const sentences = faults(await diagnosed({}, url.href));
   expect(sentences[0]).toBe('The database lacks migrations of this release.');
 });
 
@@ -263,10 +234,9 @@ test.each(['the schema of this release', 'no schema at all'])(
 );
 
 test('every fault comes with a remedy', async () => {
-  const bad = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123', REDIS_URL: 'redis://127.0.0.1:1' });
-  for (const finding of await diagnose(settingsFor(databaseUrl, bad), log)) {
+  const bad = { API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123', REDIS_URL: 'redis://127.0.0.1:1' };
+  for (const finding of await diagnosed(bad))
     if (finding.level !== 'ok') expect(finding.remedy, finding.sentence).toMatch(/^\S.{10,}\.$/);
-  }
 });
 
 test('the commands print JSON, and end with 1 when something is wrong', async () => {
