@@ -1,23 +1,31 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { root } from '../program.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const log = createLog('silent');
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const settled = { timeout: conditionTimeoutMs, interval: 20 };
+
+/** A folder of one test. */
+async function temporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 test('data, password and port stay between runs', async () => {
   const first = await startPostgres({ dataDir, log });
@@ -32,8 +40,7 @@ test('serves UTF-8 on the loopback only, with a password that only its owner can
   await using postgres = await startPostgres({ dataDir, log });
   expect(await ask(postgres, 'show server_encoding')).toEqual([{ server_encoding: 'UTF8' }]);
   expect(await ask(postgres, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
-  const { mode } = await stat(join(dataDir, 'password'));
-  expect(mode & 0o777).toBe(0o600);
+  expect(await modeOf(join(dataDir, 'password'))).toBe(0o600);
   const stranger = new URL(postgres.url);
   stranger.password = 'wrong';
   await expect(ask({ url: stranger.href }, 'select')).rejects.toThrow(/password/);
@@ -53,8 +60,7 @@ test('the daemon works as a role that reads no file of the machine and runs no p
   }
   const url = postgres.superuserUrl;
   expect(await ask({ url }, roles)).toEqual([{ rolname: 'postgres', rolsuper: true, rolcreaterole: true }]);
-  const { mode } = await stat(join(dataDir, 'superuser-password'));
-  expect(mode & 0o777).toBe(0o600);
+  expect(await modeOf(join(dataDir, 'superuser-password'))).toBe(0o600);
 });
 
 test('its role sees since when others have been in a transaction, which is what delays a migration', async () => {
@@ -73,12 +79,11 @@ test('the password of its role is found in a file by what uses libpq, and stands
   const passfile = new URL(postgres.passfileUrl).searchParams.get('passfile') ?? '';
   expect(postgres.passfileUrl).toBe(`postgres://${username}@127.0.0.1:${port}${pathname}?passfile=${passfile}`);
   expect(await readFile(passfile, 'utf8')).toBe(`127.0.0.1:*:*:${username}:${password}\n`);
-  expect((await stat(passfile)).mode & 0o777).toBe(0o600);
+  expect(await modeOf(passfile)).toBe(0o600);
 });
 
 test('a database of an earlier version, whose only role is its superuser, is refused', async () => {
-  const old = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(old, { recursive: true, force: true }));
+  const old = await temporary();
   await mkdir(join(old, 'cluster'), { mode: 0o700 });
   await expect(startPostgres({ dataDir: old, log })).rejects.toMatchObject({
     message: expect.stringContaining(`${join(old, 'superuser-password')} is missing`),
@@ -108,8 +113,7 @@ test('a folder in use is refused with the process that uses it', async () => {
 test.runIf(process.getuid?.() === 0)(
   'root leaves the folder of an ordinary user as it is, and names the user',
   async () => {
-    const theirs = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-    onTestFinished(() => rm(theirs, { recursive: true, force: true }));
+    const theirs = await temporary();
     const uid = Number(execFileSync('id', ['-u', 'nobody']));
     await mkdir(join(theirs, 'cluster'), { mode: 0o700 });
     for (const path of [theirs, join(theirs, 'cluster')]) await chown(path, uid, uid);
@@ -124,8 +128,7 @@ test.runIf(process.getuid?.() === 0)(
 
 describe.runIf(process.getuid?.() === 0)('as root', () => {
   test('a folder that Postgres cannot reach is refused, and the sentence names one that it can', async () => {
-    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-    onTestFinished(() => rm(closed, { recursive: true, force: true }));
+    const closed = await temporary();
     await chmod(closed, 0o700);
     await expect(startPostgres({ dataDir: join(closed, 'app/.data/postgres'), log })).rejects.toMatchObject({
       message: expect.stringMatching(
@@ -136,11 +139,10 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
   });
 
   test('others may pass through a DATA_DIR that root has closed, and not look into it', async () => {
-    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-    onTestFinished(() => rm(closed, { recursive: true, force: true }));
+    const closed = await temporary();
     await using postgres = await startPostgres({ dataDir: join(closed, 'postgres'), log });
     expect(await ask(postgres, 'select 1 as n')).toEqual([{ n: 1 }]);
-    expect((await stat(closed)).mode & 0o777).toBe(0o701);
+    expect(await modeOf(closed)).toBe(0o701);
   });
 
   test('the server has none of the rights of root', async () => {
@@ -151,10 +153,7 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
   });
 
   test('a checkout in a closed folder works with a DATA_DIR that Postgres can reach, also under a strict umask', async () => {
-    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-    const reachable = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-    onTestFinished(() => rm(closed, { recursive: true, force: true }));
-    onTestFinished(() => rm(reachable, { recursive: true, force: true }));
+    const [closed, reachable] = [await temporary(), await temporary()];
     await chmod(reachable, 0o755);
     for (const name of ['src', 'test', 'config', 'node_modules', 'package.json']) {
       await symlink(join(root, name), join(closed, name));
@@ -169,10 +168,10 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     owner.kill('SIGKILL');
     await exited;
     process.kill(pid, 'SIGQUIT');
-    await vi.waitUntil(() => !isAlive(pid), settled);
+    await vi.waitUntil(() => !existsSync(`/proc/${pid}`), settled);
     expect(stdout.trim()).toBe(join(folder, 'programs/bin/postgres'));
     expect(new URL(url).username).toBe('trunkline');
-    for (const path of [folder, join(reachable, 'data')]) expect((await stat(path)).mode & 0o777).toBe(0o711);
+    for (const path of [folder, join(reachable, 'data')]) expect(await modeOf(path)).toBe(0o711);
   });
 });
 
@@ -208,14 +207,6 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     expect(await ask(postgres, 'select 1 as n')).toEqual([{ n: 1 }]);
   },
 );
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 async function ask({ url }: Pick<LocalPostgres, 'url'>, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });

@@ -1,73 +1,338 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { query } from '../../src/db/database.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { applyRules } from '../../src/rules/versions.ts';
 import { signInLink } from '../../src/server/sign-in.ts';
 import { launchBrowser } from '../browser.ts';
-import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../ops/receiver.ts';
-import { databaseForTest } from '../stores/databases.ts';
+import { adminToken, fill, openReceiver, settingsFor } from '../ops/receiver.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { createRulesWorld } from '../rules/rules-world.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
+import { until, adminToken as worldToken } from '../world.ts';
+import { dayOf, fourWeeks, listPaths, recordPaths, strangersWrote } from './seed.ts';
 
-const databaseUrl = await databaseForTest(migrated);
+/* All that only a browser tells: widths, scripts, focus, paper, and forms without JavaScript. */
 
-describe('the page in a browser', () => {
-  let world: TestReceiver;
-  let browser: Browser;
+const facts = await factsDatabase();
+await fill(facts.db);
+await strangersWrote(facts.db);
+await fourWeeks(facts);
+const world = await openReceiver(settingsFor(facts.url));
+const browser = await launchBrowser();
+afterAll(async () => {
+  await browser.close();
+  await world[Symbol.asyncDispose]();
+  await facts[Symbol.asyncDispose]();
+});
 
-  beforeAll(async () => {
-    world = await openReceiver(settingsFor(databaseUrl));
-    await fill(world.context.database.db);
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await world[Symbol.asyncDispose]();
-  });
+/** A page of somebody who has signed in, and what the console of the browser was told. */
+async function open(path: string, options: BrowserContextOptions & { width?: number } = {}) {
+  const { width = 1280, ...others } = options;
+  const context = await browser.newContext({ viewport: { width, height: 900 }, ...others });
+  onTestFinished(() => context.close());
+  const tab = await context.newPage();
+  const said: string[] = [];
+  tab.on('console', (message) => said.push(message.text()));
+  tab.on('pageerror', (error) => said.push(error.message));
+  await tab.goto(signInLink(world.receiver.url, adminToken));
+  await tab.goto(`${world.receiver.url}${path}`);
+  return { tab, said };
+}
+const widthOf = (tab: Page) => tab.evaluate('document.documentElement.scrollWidth');
+const drawn = (tab: Page) => tab.locator('.chart [_echarts_instance_], .chart[_echarts_instance_]').count();
+/** For whoever looks at the reports after a change. */
+async function shoot(tab: Page, name: string): Promise<void> {
+  const shots = process.env.REPORT_SHOTS;
+  if (shots) await tab.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+}
 
-  async function open(
-    width: number,
-    options: { javaScriptEnabled?: boolean } = {},
-  ): Promise<{ page: Page; said: string[] }> {
-    const context = await browser.newContext({
-      viewport: { width, height: 800 },
-      ...options,
-    });
-    const page = await context.newPage();
-    const said: string[] = [];
-    page.on('console', (message) => said.push(message.text()));
-    page.on('pageerror', (error) => said.push(error.message));
-    await page.goto(signInLink(world.receiver.url, adminToken));
-    return { page, said };
-  }
-
+describe('the page of the status', () => {
   test.each([1280, 360])('fits a window of %i pixels, and no policy stops what it needs', async (width) => {
-    const { page, said } = await open(width);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    expect(await page.locator('.stream').count()).toBe(6);
-    expect(await page.evaluate('getComputedStyle(document.querySelector(".streams")).display')).toBe('grid');
+    const { tab, said } = await open('/', { width });
+    expect(await widthOf(tab)).toBe(width);
+    expect(await tab.locator('.stream').count()).toBe(6);
+    expect(await tab.evaluate('getComputedStyle(document.querySelector(".streams")).display')).toBe('grid');
     expect(said).toEqual([]);
-    await page.context().close();
   });
 
   test('shows what is new by itself, keeping its place and its frame', async () => {
-    const { page, said } = await open(1280);
-    await page.evaluate('document.querySelector("header").dataset.kept = "yes"; scrollTo(0, 200)');
-    const before = await page.title();
-    const { db } = world.context.database;
-    await query(db, `update ops.sync_targets set clean_version = dirty_version where kind = 'call'`, []);
-    await query(db, 'delete from ops.streams', []);
-    const after = '1 read of texts failed.';
-    await expect.poll(() => page.title()).toBe(`${after} · Trunkline`);
+    const { tab, said } = await open('/');
+    await tab.evaluate('document.querySelector("header").dataset.kept = "yes"; scrollTo(0, 200)');
+    const before = await tab.title();
     expect(before).toContain('Transcripts are not read');
-    expect(await page.locator('h1').textContent()).toBe(after);
-    expect(await page.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);
+    await facts.query('delete from ops.streams');
+    await expect.poll(() => tab.title()).not.toBe(before);
+    expect(await tab.locator('h1').textContent()).not.toContain('Transcripts are not read');
+    expect(await tab.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);
     expect(said).toEqual([]);
-    await page.context().close();
   });
 
   test('asks for itself without JavaScript too', async () => {
-    const { page } = await open(1280, { javaScriptEnabled: false });
-    expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
-    await page.waitForEvent('framenavigated', { timeout: conditionTimeoutMs });
-    await page.context().close();
+    const { tab } = await open('/', { javaScriptEnabled: false });
+    expect(await tab.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
+    await tab.waitForEvent('framenavigated', { timeout: conditionTimeoutMs });
+  });
+});
+
+test('a sign-in link leads to the page, with no code in its address, and an unknown address to a way back', async () => {
+  const tab = await browser.newPage();
+  onTestFinished(() => tab.close());
+  await tab.goto(signInLink(world.receiver.url, adminToken));
+  expect(tab.url()).toBe(`${world.receiver.url}/`);
+  expect(await tab.evaluate('document.cookie + document.referrer')).toBe('');
+  const lost = await tab.goto(`${world.receiver.url}/nothing-here`);
+  expect(lost?.status()).toBe(404);
+  expect(await tab.locator('main').textContent()).toContain('There is no page at this address.');
+  await tab.getByText('Status').click();
+  expect(tab.url()).toBe(`${world.receiver.url}/`);
+});
+
+describe('lists and records', () => {
+  test.each([1280, 390])('all fit a window of %i pixels, and no policy stops them', async (width) => {
+    const { tab, said } = await open('/', { width, colorScheme: width < 500 ? 'dark' : 'light' });
+    for (const path of [...listPaths, ...recordPaths]) {
+      await tab.goto(`${world.receiver.url}${path}`);
+      expect(await widthOf(tab), path).toBe(width);
+      expect(await tab.locator('h1').count(), path).toBe(1);
+    }
+    expect(said).toEqual([]);
+  });
+
+  test('a question opens and closes by the keyboard, and the page waits while it is open', async () => {
+    const { tab } = await open('/deliveries/1');
+    const question = tab.locator('details.ask');
+    await tab.locator('details.ask summary').focus();
+    await tab.keyboard.press('Enter');
+    expect(await question.getAttribute('open')).not.toBeNull();
+    let asked = 0;
+    tab.on('request', () => {
+      asked += 1;
+    });
+    // Two refreshes would have come in this time.
+    await tab.waitForTimeout(11_000);
+    expect(asked).toBe(0);
+    expect(await question.getAttribute('open')).not.toBeNull();
+    await tab.keyboard.press('Escape');
+    expect(await question.getAttribute('open')).toBeNull();
+    await tab.waitForRequest('**/deliveries/1');
+  });
+
+  test('a new row shows by itself, and the focus stays on its link', async () => {
+    const { tab } = await open('/deliveries');
+    await tab.locator('td a[href="/deliveries/100"]').focus();
+    const newest = `td a[href="/deliveries/102"]`;
+    expect(await tab.locator(newest).count()).toBe(0);
+    await facts.query(
+      `insert into ops.deliveries (event_type, body, targets, is_recognized) values ('AccountSMS', '{}', '{}', false)`,
+    );
+    await expect.poll(() => tab.locator(newest).count()).toBe(1);
+    expect(await tab.evaluate('document.activeElement.getAttribute("href")')).toBe('/deliveries/100');
+  });
+
+  test('an action asks, acts and says so', async () => {
+    const { tab } = await open('/targets/thread/18005550100/18455550123', { width: 390 });
+    await tab.locator('details.ask summary').click();
+    await tab.getByRole('button', { name: 'Read again' }).click();
+    await tab.waitForURL(/done=retry/);
+    expect(await tab.getByRole('status').filter({ hasText: 'It is read now.' }).count()).toBe(1);
+  });
+});
+
+describe('the reports', () => {
+  const range = `from=${dayOf(14)}&to=${dayOf(0)}`;
+
+  test.each([1280, 390])('fit a window of %i pixels without JavaScript, and no policy stops them', async (width) => {
+    const { tab, said } = await open('/reports?days=30', { width, javaScriptEnabled: false });
+    expect(await widthOf(tab)).toBe(width);
+    const boxes = await tab.locator('.chart svg').all();
+    expect(boxes).toHaveLength(8);
+    for (const box of boxes) expect((await box.boundingBox())?.width).toBeGreaterThan(width / 3);
+    expect(await tab.evaluate('getComputedStyle(document.querySelector(".pictures")).display')).toBe('grid');
+    await tab.locator('summary').first().click();
+    expect(await tab.getByRole('table', { name: 'Volume by day' }).isVisible()).toBe(true);
+    await tab.getByRole('link', { name: '7 days' }).click();
+    expect(tab.url()).toMatch(/days=7$/);
+    expect(await tab.locator('h1').textContent()).toBe('The last 7 days');
+    expect(said).toEqual([]);
+  });
+
+  test.each([
+    [1280, 'light'],
+    [390, 'light'],
+    [390, 'dark'],
+    [1280, 'dark'],
+  ] as const)(
+    'and their rows fit %i pixels in %s, answer to the pointer, and no policy stops them',
+    async (width, colorScheme) => {
+      const { tab, said } = await open(`/reports?${range}&queue=queue%3A6001`, { width, colorScheme });
+      await expect.poll(() => drawn(tab)).toBeGreaterThan(6);
+      expect(await widthOf(tab)).toBe(width);
+      const chart = tab.locator('#volume .chart').first();
+      await chart.hover();
+      await expect.poll(() => chart.textContent()).toMatch(/Calls in: \d/);
+      await shoot(tab, `reports-${width}-${colorScheme}`);
+      await tab.locator('.headlines .value').first().click();
+      expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe('Calls in');
+      expect(await widthOf(tab)).toBe(width);
+      await shoot(tab, `reports-rows-${width}-${colorScheme}`);
+      expect(said).toEqual([]);
+    },
+  );
+
+  test('on paper they are charts without what one can only click', async () => {
+    const { tab } = await open('/reports?days=30', { javaScriptEnabled: false });
+    await tab.emulateMedia({ media: 'print' });
+    expect(await tab.locator('nav').first().isVisible()).toBe(false);
+    expect(await tab.locator('.csv').first().isVisible()).toBe(false);
+    expect(await tab.locator('.chart svg').first().isVisible()).toBe(true);
+    const paper = (await tab.pdf({ format: 'A4' })).toString('latin1');
+    expect(paper.match(/\/Type\s*\/Page\b/g)?.length).toBeLessThanOrEqual(2);
+  });
+
+  test('the form is filled in and sent with the keyboard, and the URL holds the whole choice', async () => {
+    const { tab, said } = await open('/reports?days=7');
+    const field = (name: string) => tab.getByLabel(name, { exact: true });
+    await field('From').fill(dayOf(20));
+    await field('To').fill(dayOf(2));
+    await field('Queue').selectOption({ label: '6001' });
+    await field('Agent').selectOption({ label: 'User 2' });
+    await field('Callers').focus();
+    await tab.keyboard.press('Tab');
+    await Promise.all([tab.waitForURL(/from=/), tab.keyboard.press('Enter')]);
+    expect(Object.fromEntries(new URL(tab.url()).searchParams)).toEqual({
+      ...{ from: dayOf(20), to: dayOf(2), number: '', queue: 'queue:6001', agent: '2', reached: '' },
+    });
+    expect(await field('Queue').inputValue()).toBe('queue:6001');
+    expect(said).toEqual([]);
+  });
+
+  test.each([
+    ['missed', 3, 'Missed calls that were called back'],
+    ['service-level', 1, 'Calls answered in time'],
+  ])('a bar or a point of %s opens the rows of its day', async (id, series, title) => {
+    const { tab } = await open(`/reports?from=${dayOf(10)}&to=${dayOf(4)}&number=15559990001`);
+    const chart = tab.locator(`#${id} .chart[_echarts_instance_]`);
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    // The last day: where its bar of the series ends, or where its point is.
+    const [x, y] = (await tab.evaluate(
+      `(() => {
+        const drawing = echarts.getInstanceByDom(document.querySelector('#${id} .chart'));
+        const all = drawing.getOption().series.map(({ data }) => data.at(-1)?.value ?? data.at(-1));
+        const value = all[${series}];
+        const below = drawing.getOption().series[0].stack ? all.slice(0, ${series}).reduce((sum, each) => sum + each, 0) : 0;
+        return drawing.convertToPixel({ seriesIndex: ${series} }, [6, below + (below ? value / 2 : value)]);
+      })()`,
+    )) as [number, number];
+    await tab.mouse.click((box?.x ?? 0) + x, (box?.y ?? 0) + y);
+    await tab.waitForURL(/reports\/rows/);
+    expect(Object.fromEntries(new URL(tab.url()).searchParams)).toMatchObject({
+      ...{ from: dayOf(4), to: dayOf(4), number: '15559990001' },
+    });
+    expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe(title);
+  });
+});
+
+describe('a support lead changes the rules on a page', async () => {
+  const line = '16465550100';
+  const rulesSaying = (words: string, more = '') => `# Our rules
+rules:
+  - name: hello
+    on: message_received
+    if: message.plain.startsWith("hello")
+    do: [{ reply: ${words} }]
+    limits: { quiet_hours: none }
+${more}`;
+  const world = await createRulesWorld(rulesSaying('Words of the file'), 'live', 'postgres');
+  const { sandbox, value, receiver, context } = world;
+  afterAll(() => world.close());
+  const inForce = () => value(`select max(version) from ops.rule_versions`);
+  const textInForce = () => value('select body from ops.rule_versions order by version desc limit 1');
+  let written = 0;
+  async function replyToHello(): Promise<unknown> {
+    written += 1;
+    const number = String(12125558000 + written);
+    await sandbox.emit.sms({ line, number, text: 'hello' });
+    const settled = 'select body from ops.sends where number = $1 and settled_at is not null';
+    await until(async () => (await value(settled, number)) !== undefined);
+    return value(settled, number);
+  }
+  async function openRules(width: number, path: string): Promise<Page> {
+    const tab = await browser.newPage({ viewport: { width, height: 900 }, javaScriptEnabled: width > 400 });
+    onTestFinished(() => tab.close());
+    await tab.goto(signInLink(receiver.url, worldToken));
+    await tab.goto(`${receiver.url}${path}`);
+    return tab;
+  }
+  const press = (tab: Page, name: string) => tab.getByRole('button', { name, exact: true }).click();
+  const main = (tab: Page) => tab.locator('main').innerText();
+
+  test('they are edited, checked, mended, simulated, applied and rolled back, without JavaScript', async () => {
+    const words = 'Words of the lead';
+    const before = await textInForce();
+    await replyToHello();
+    const tab = await openRules(390, '/rules');
+    const fits = async () => expect(await widthOf(tab)).toBe(390);
+    await tab.getByRole('link', { name: 'Edit the rules' }).click();
+    const text = tab.getByLabel('The rules, as YAML');
+    expect(await text.inputValue()).toBe(before);
+    await fits();
+
+    await text.fill(rulesSaying(words).replace('message.plain', 'message.plan'));
+    await press(tab, 'Check');
+    expect(await main(tab)).toMatch(/1 error, so this cannot be applied\s+Line 5\s+if: message\.plan/);
+    expect(await tab.locator('#line-5').getAttribute('class')).toBe('problem');
+    expect(await text.inputValue()).toContain('message.plan.');
+    await fits();
+
+    await text.fill(rulesSaying(words));
+    await press(tab, 'Check');
+    expect(await main(tab)).toContain('These rules can be used: 1 rule.');
+    await press(tab, 'Simulate');
+    expect(tab.url()).toContain('#outcome');
+    const row = await tab.locator('.simulation tr', { hasText: 'hello' }).innerText();
+    expect(row).toMatch(/hello\s+on message_received, tried \d+ times?\s+(\d+)\s+\1\s+\$\d/);
+    await fits();
+    await press(tab, 'Difference');
+    expect(await tab.locator('.added').innerText()).toMatch(new RegExp(`6\\s+\\+\\s+do: .*${words}`));
+    await fits();
+
+    await tab.getByLabel('Your name').fill('Cleo');
+    await tab.getByLabel('Why').fill('friendlier');
+    await press(tab, 'Apply');
+    expect(await main(tab)).toMatch(/These rules are in force.*by Cleo: friendlier/s);
+    expect(await replyToHello()).toBe(words);
+
+    await tab.getByRole('link', { name: 'Versions', exact: true }).click();
+    expect(await tab.locator('tbody tr').first().innerText()).toMatch(/in force\s+Cleo\s+1\s+friendlier/);
+    await fits();
+    await tab.getByRole('link', { name: String(Number(await inForce()) - 1), exact: true }).click();
+    expect(await tab.locator('.source pre').innerText()).toBe(before);
+    await tab.getByText('Roll back …').click();
+    await fits();
+    await tab.getByLabel('Your name').fill('Dora');
+    await tab.getByLabel('Why').fill('too friendly');
+    await tab.getByRole('button', { name: /Roll back to version/ }).click();
+    expect(await main(tab)).toMatch(/The earlier text is in force again.*by Dora: too friendly/s);
+    expect(await textInForce()).toBe(before);
+    expect(await replyToHello()).toBe(/reply: (.*) \}/.exec(String(before))?.[1]);
+  });
+
+  test('a version that came into force meanwhile is shown, nothing typed is lost, and the page does not refresh itself', async () => {
+    const tab = await openRules(1280, '/rules/edit');
+    expect(await tab.locator('script').count()).toBe(0);
+    const mine = rulesSaying('Mine', '# a "quoted" <b>word</b> \u200e & more\n');
+    await tab.getByLabel('The rules, as YAML').fill(mine);
+    await tab.getByLabel('Your name').fill('Cleo');
+    await tab.getByLabel('Why').fill('mine');
+    await applyRules(context.database.db, rulesSaying('Theirs'), { file: 'theirs', by: 'Ben', why: 'theirs' });
+    await press(tab, 'Apply');
+    expect(await tab.getByRole('alert').innerText()).toMatch(
+      /came into force since you opened this page, applied .* by Ben: theirs\. .*\+\s+do: \[\{ reply: Theirs/s,
+    );
+    expect(await widthOf(tab)).toBe(1280);
+    expect(await textInForce()).toBe(rulesSaying('Theirs'));
+    expect(await tab.getByLabel('The rules, as YAML').inputValue()).toBe(mine);
+    await press(tab, `Apply over version ${await inForce()}`);
+    expect(await textInForce()).toBe(mine);
   });
 });

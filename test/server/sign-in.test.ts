@@ -3,7 +3,6 @@ import { createContext } from '../../src/context.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
 import { hasSession, isLinkCode, sessionCookie, signInLink } from '../../src/server/sign-in.ts';
-import { launchBrowser } from '../browser.ts';
 import { adminToken, migrated, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { captureLog } from '../world/log.ts';
@@ -115,20 +114,6 @@ describe('a browser that has signed in', () => {
   test('acts on its own pages, which is logged as of a session', async () => {
     expect((await act({ ...(await signedIn()), 'sec-fetch-site': 'same-origin' })).status).toBe(303);
     expect(captured.text()).toContain('"signIn":"session"');
-  });
-
-  test('shows the page, and no code in its address', async () => {
-    const browser = await launchBrowser();
-    onTestFinished(() => browser.close());
-    const page = await browser.newPage();
-    await page.goto(link());
-    expect(page.url()).toBe(`${receiver.url}/`);
-    expect(await page.evaluate('document.cookie + document.referrer')).toBe('');
-    const lost = await page.goto(`${receiver.url}/nothing-here`);
-    expect(lost?.status()).toBe(404);
-    expect(await page.locator('main').textContent()).toContain('There is no page at this address.');
-    await page.getByText('Status').click();
-    expect(page.url()).toBe(`${receiver.url}/`);
   });
 });
 
