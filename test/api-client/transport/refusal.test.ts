@@ -70,7 +70,8 @@ test.each<[Scripted, object]>([
   [['401 unauthenticated', challenge], { code: 'unauthenticated', advice: 'credential', scope: 'reports:read' }],
   [['401', { 'www-authenticate': 'Bearer scope=sms:read' }], { code: 'unauthenticated', scope: 'sms:read' }],
   ['401', { code: 'unexpected_status' }],
-])('a 401 counts as the service with envelope or challenge, which says the scope: %j', async (answer, told) => {
+  [['403', { 'www-authenticate': 'Bearer scope=sms:read' }], { code: 'unexpected_status' }],
+])('only a 401 counts as the service by its challenge alone, which says the scope: %j', async (answer, told) => {
   const { url } = await serve(answer);
   expect(await refusalOf(open(url).lines.list())).toMatchObject(told);
 });
