@@ -71,7 +71,7 @@ export interface StoryOptions {
 /**
  * A whole system in one process, in steps: nothing runs except in `quiet`, in `pass` and in what ends with one of them. Call at the
  * top level of a test file, which gets one world: the clock is the whole process'. After each test, the world is as at the
- * start, on a later Tuesday at 15:00 UTC, when it is 10:00 in New York.
+ * start, on a later Tuesday at 15:00 UTC, when it is 10:00 in New York, in summer 11:00.
  */
 export async function createStoryWorld(options: StoryOptions = {}) {
   const beat = new StepBeat(options.loops ?? ofRules);
