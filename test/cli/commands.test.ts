@@ -129,7 +129,7 @@ test('a back-fill without --from takes the year before its end, and says so', as
 
 test('a comparison says how many hours it could not prove', async () => {
   const now = Date.now();
-  const moments = ['--from', new Date(now - 15 * 86_400_000).toISOString(), '--to', new Date(now).toISOString()];
+  const moments = ['--from', new Date(now - 3 * 86_400_000).toISOString(), '--to', new Date(now).toISOString()];
   // Without a total nothing says that the list is whole.
   sandbox.faults({ kind: 'edit', path: 'data.total', operation: 'searchCalls' });
   const doubted = await run(['reconcile', ...moments]);
