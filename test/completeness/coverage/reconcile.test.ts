@@ -11,10 +11,13 @@ import { callAt, createHistory, serveHistory } from './history.ts';
 const database = await migratedDatabase();
 const { db, query, value } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => query('truncate ops.coverage, ops.gaps, ops.sync_targets, warehouse.calls, warehouse.call_legs'));
 
-/** The start of the hour that is not over. */
-const running = Math.floor(Date.now() / 3_600_000) * 3_600;
+/** The start of the hour that is not over: of each test, since hours pass. */
+let running = 0;
+beforeEach(async () => {
+  running = Math.floor(Date.now() / 3_600_000) * 3_600;
+  await query('truncate ops.coverage, ops.gaps, ops.sync_targets, warehouse.calls, warehouse.call_legs');
+});
 /** Ten minutes into an hour that is over. */
 const hoursAgo = (hours: number) => running - hours * 3_600 + 600;
 const log = createLog('silent');
