@@ -69,7 +69,11 @@ describe('a database that goes back in time', async () => {
     await world.rulesSettled();
     expect(await findings()).toMatchObject([{ level: 'problem', remedy: expect.stringContaining('sends resume') }]);
     expect(await control()).toEqual([{ is_paused: true, paused_by: 'recovery' }]);
-    await until(async () => (await value('select count(*)::int from ops.gaps where filled_at is null')) === 0);
+    await until(async () => {
+      // Not in the minute that a failed search waits.
+      await query('update ops.gaps set next_try_at = now() where filled_at is null and last_error is not null');
+      return (await value('select count(*)::int from ops.gaps where filled_at is null')) === 0;
+    });
 
     await resumeSends(context.database.db);
     await sandbox.emit.sms({ number: '17185550304', text: 'Question' });
