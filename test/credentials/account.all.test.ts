@@ -83,7 +83,7 @@ test('another account deletes, proves and mixes in nothing, is named, and is for
 });
 
 test('another account may be accepted: what it does not have goes, and its own comes', async () => {
-  const [ours, theirs] = [await account(1), await account(2, 1_000)];
+  const [ours, theirs] = [await account(1), await account(2)];
   const { databaseUrl } = await mirrorOf(ours);
   await acceptAccount(databaseAt(databaseUrl).db);
   const world = await worldOf(databaseUrl, theirs.url, theirs.apiKey);

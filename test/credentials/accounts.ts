@@ -12,8 +12,8 @@ export function openAccounts(afterEach: (close: () => Promise<void>) => void) {
   });
   return {
     opened,
-    /** The account of a company whose calls differ from those of any other seed. */
-    async account(seed: number, calls = 60): Promise<Sandbox> {
+    /** The account of a company whose calls differ from those of any other seed: so many that each day has some, weekends too. */
+    async account(seed: number, calls = 1_000): Promise<Sandbox> {
       const sandbox = await createSandbox({ seed, calls, threads: 6 });
       opened.push(sandbox.close);
       return sandbox;
