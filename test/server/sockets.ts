@@ -27,9 +27,5 @@ export function open(port: number, ...lines: string[]): Client {
   return client;
 }
 
-export const post = (port: number, path: string, ...headers: string[]): Client =>
-  open(port, `POST ${path} HTTP/1.1`, 'Host: localhost', ...headers);
-
-/** The status of the first answer; 0 before it has come. */
-export const statusOf = ({ said }: Client): number => Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1] ?? 0);
+/** The statuses of the answers so far. */
 export const answersOf = ({ said }: Client): string[] => said.match(/(?<=HTTP\/1\.1 )\d+/g) ?? [];

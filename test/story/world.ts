@@ -22,8 +22,6 @@ import { leaveClock, migratedByClock, moveClock, useClock } from './clock.ts';
 import { memoryQueues } from './queues.ts';
 import { keepRows } from './reset.ts';
 
-export type StoryWorld = Awaited<ReturnType<typeof createStoryWorld>>;
-
 const secret = 'a-secret-of-the-world';
 export const line = '16465550100';
 const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
