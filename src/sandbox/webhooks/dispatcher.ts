@@ -134,6 +134,7 @@ export function createDispatcher(deps: DispatcherDeps) {
 /** Resolves after `ms` milliseconds. Rejects with the reason of the signal. */
 function waited(ms: number, signal: AbortSignal, timers: Timers): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const cancel = timers.after(ms, () => {
       signal.removeEventListener('abort', abort);
       resolve();
