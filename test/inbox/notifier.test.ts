@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createNotifier } from '../../src/inbox/notifier.ts';
 import type { TargetJob } from '../../src/queues/backend.ts';
 import { captureLog } from '../world/log.ts';
 import { until } from '../world.ts';
+
+// The rest after a failure, a hundredth of its time.
+vi.mock('node:timers/promises', () => ({
+  setTimeout: (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms / 100)),
+}));
 
 const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` }) as const;
 const due = (number: number, afterMs = 0) => ({ ...call(number), afterMs });

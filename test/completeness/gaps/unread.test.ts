@@ -218,7 +218,7 @@ describe('a thread of a line that goes on to count fewer', () => {
 
   test('costs ever fewer reads while somebody reads a text of another thread each minute', async () => {
     const { service: shown, look: read, readAll } = await readersOf(lines).openReader();
-    const [threads, texts] = [60, 5];
+    const [threads, texts] = [30, 3];
     const held = new Map(
       Array.from({ length: threads }, (_, at) => [
         `15551${String(at).padStart(6, '0')}`,
@@ -250,15 +250,15 @@ describe('a thread of a line that goes on to count fewer', () => {
     };
     await lookAndRead(1);
     const unread = [...held.values()].map((each) => each.at(-1));
-    for (const text of unread.slice(0, 40)) {
+    for (const text of unread.slice(0, 20)) {
       text?.readBy.push(7);
       await lookAndRead(1);
     }
     const sum = (from: number, to: number) => requests.slice(from, to).reduce((all, each) => all + each, 0);
     // A whole read of a thread is two requests, and each minute asks for the counts.
-    expect(sum(0, 21)).toBeLessThanOrEqual(21 + 2 * 2 * threads);
-    expect(sum(21, 41)).toBeLessThanOrEqual(20 + 2 * threads);
+    expect(sum(0, 11)).toBeLessThanOrEqual(11 + 2 * 2 * threads);
+    expect(sum(11, 21)).toBeLessThanOrEqual(10 + 2 * threads);
     await lookAndRead(720);
-    expect(await lookAndRead(1)).toMatchObject({ reported: 20, held: 20, state: 'even' });
+    expect(await lookAndRead(1)).toMatchObject({ reported: 10, held: 10, state: 'even' });
   });
 });
