@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { settingsTable } from '../config/settings.ts';
 import { factsDatabase } from './reporting/facts.ts';
 
@@ -15,7 +15,6 @@ const pages = [
   ...(await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ];
 const database = await factsDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 test('docs/operations.md shows the settings as their schema has them', async () => {
   expect(await read('docs/operations.md')).toContain(settingsTable());

@@ -1,19 +1,18 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ofAnAccount } from './account-variables.ts';
+import { temporaryFolder } from './at-end.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
 
 test('a test, and a process that it starts, has nothing of the account that the shell names', async () => {
   expect(ofAnAccount.filter((name) => process.env[name] !== undefined)).toEqual([]);
-  const cwd = await mkdtemp(join(tmpdir(), 'trunkline-environment-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  const cwd = await temporaryFolder();
   const doctor = await run(process.execPath, [join(root, 'src/trunkline.cjs'), 'doctor'], { cwd }).catch(
     (error: { stdout: string; stderr: string }) => error,
   );

@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { createWorld, until } from '../world.ts';
 import { runInProcess } from './in-process.ts';
@@ -9,8 +9,7 @@ import { runInProcess } from './in-process.ts';
 const line = '16465550100';
 
 async function listOf(...rows: string[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-numbers-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const file = join(folder, 'numbers.txt');
   await writeFile(file, rows.join('\n'));
   return file;
@@ -21,7 +20,6 @@ const run = (databaseUrl = '', ...flags: string[]) =>
 
 describe('where no line is known, it fails with the cure', async () => {
   const database = await migratedDatabase();
-  afterAll(() => database[Symbol.asyncDispose]());
   beforeEach(() => database.query('truncate ops.streams, ops.sync_targets'));
 
   test.each([

@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
 
 test('an import of 100,000 rows takes seconds', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-contacts-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const row = (at: number) => `1212${5_550_000 + at},Name ${at},"Company, ${at}",Sam,es,vip;gold`;
   const rows = Array.from({ length: 100_000 }, (_, at) => row(at));
   const file = join(folder, 'customers.csv');

@@ -1,19 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sameNumbers } from '../../src/shared/phone-numbers.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
 
 const database = await migratedDatabase();
 const { query } = database;
-const folder = await mkdtemp(join(tmpdir(), 'trunkline-contacts-'));
-const file = join(folder, 'customers.csv');
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-  await database[Symbol.asyncDispose]();
-});
+const file = join(await temporaryFolder(), 'customers.csv');
 beforeEach(() => query('truncate warehouse.contacts, ops.erasures'));
 
 async function importing(content: string | Buffer, ...options: string[]) {

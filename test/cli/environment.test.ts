@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { resolve } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
 import { commandSettings } from '../../src/cli/environment.ts';
 import { announceRunning, type Running } from '../../src/local/data-folder.ts';
+import { temporaryFolder } from '../at-end.ts';
 
 const databaseUrl = 'postgres://somebody@db.example/mirror';
 const usual: Running = {
@@ -15,13 +14,9 @@ const usual: Running = {
 };
 const chosen = { timeZone: 'America/New_York', rulesFile: '/etc/trunkline/rules.yaml', rulesMode: 'live' };
 
-let folder = '';
+const folder = await temporaryFolder();
 let forget: (() => Promise<void>) | undefined;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'trunkline-environment-'));
-});
 afterEach(() => forget?.());
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What a command takes for granted beside a `start` that was given so much. */
 async function beside(

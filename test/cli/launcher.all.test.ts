@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { program, root } from '../program.ts';
 
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
@@ -57,8 +58,7 @@ test.each(olderNodes)('a stop reaches what runs under Node %s', async (_, flags)
 });
 
 test('an older Node without a newer one beside it gets one sentence', async () => {
-  const alone = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(alone, { recursive: true, force: true }));
+  const alone = await temporaryFolder();
   await mkdir(join(alone, 'src'));
   await copyFile(launcher, join(alone, 'src/trunkline.cjs'));
   const { code, out, err } = await run(...as('18.20.0', false), join(alone, 'src/trunkline.cjs'), 'status');

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -10,11 +10,7 @@ import { runInProcess } from './in-process.ts';
 
 /* A rules file that cannot be used costs its rules, not the mirror. */
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'trunkline-rules-file-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await temporaryFolder();
 
 const broken = 'rules:\n  - name: greet\n    on: message_recieved\n    do: [{ resolve: true }]\n';
 
@@ -26,7 +22,6 @@ test.each([
   await rm(RULES_FILE, { force: true });
   if (text !== undefined) await writeFile(RULES_FILE, text);
   const database = await migratedDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const sandbox = await createSandbox({ calls: 0, threads: 0 });
   onTestFinished(() => sandbox.close());
   const environment = { DATABASE_URL: database.url, RULES_FILE, RULES_MODE: 'live', TIME_ZONE: 'America/New_York' };
@@ -58,7 +53,6 @@ test('rules that speak of hours do not act until TIME_ZONE is chosen, and the zo
       '  - name: opens\n    on: message_received\n    do: [{ reopen: true }]\n',
   );
   const database = await migratedDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const environment = { DATABASE_URL: database.url, RULES_FILE };
   expect((await runInProcess(environment, 'rules', 'check')).code).toBe(0);
   await database.query(
@@ -102,7 +96,6 @@ test('what is stored of a version is the same wherever it is applied', async () 
     'rules:\n  - { name: closed, on: message_received, if: "!hours.is_open", do: [{ reply: We are closed. }] }\n' +
     '  - { name: waits, on: thread_idle, for: 30 business minutes, do: [{ reopen: true }] }\n';
   const database = await migratedDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const elsewhere = [{}, { TIME_ZONE: 'Asia/Tokyo' }, { RULES_MODE: 'off' }];
   for (const [at, environment] of elsewhere.entries()) {
     const rules = (...words: string[]) =>
@@ -123,7 +116,6 @@ test('a simulation is of the version in force, of the file while none is, and sa
   const rule = (name: string) => `rules: [{ name: ${name}, on: message_received, do: [{ reopen: true }] }]\n`;
   await writeFile(RULES_FILE, rule('of-the-file'));
   const database = await migratedDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const rules = (...words: string[]) => runInProcess({ DATABASE_URL: database.url, RULES_FILE }, 'rules', ...words);
   const simulated = async (...words: string[]) => JSON.parse((await rules('simulate', '--json', ...words)).out);
   expect(await simulated()).toMatchObject({ file: RULES_FILE, rules: [{ rule: 'of-the-file' }] });

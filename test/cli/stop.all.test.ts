@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { type Program, program, root } from '../program.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
@@ -53,7 +53,6 @@ async function stop(command: Program, signal?: NodeJS.Signals): Promise<void> {
 async function readingWorker(REDIS_URL?: string) {
   const api = await startHangingApi();
   const database = await migratedDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const ids = Array.from({ length: 40 }, () => callId());
   await database.query(`insert into ops.sync_targets (kind, key) select 'call', unnest($1::text[])`, ids);
   const worker = run('worker', { DATABASE_URL: database.url, REDIS_URL, API_BASE_URL: api.url });
@@ -119,9 +118,8 @@ test('web ends while the API hangs', async () => {
 
 /** A folder that a Postgres of another user may enter. */
 async function dataFolder(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-stop-'));
+  const dataDir = await temporaryFolder();
   await chmod(dataDir, 0o755);
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   return dataDir;
 }
 

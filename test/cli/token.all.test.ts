@@ -1,16 +1,14 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { program } from '../program.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
 
 test('a start makes a token for the pages, keeps it, prints a link that signs in without it, and stops', async () => {
-  const DATA_DIR = await mkdtemp(join(tmpdir(), 'trunkline-token-'));
-  onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
+  const DATA_DIR = await temporaryFolder();
   const sandbox = await createSandbox({ calls: 3, threads: 1 });
   onTestFinished(() => sandbox.close());
   const api = { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey };

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
 import { createAttribution } from '../../src/completeness/attribution.ts';
 import { scheduleHours } from '../../src/completeness/coverage/coverage.ts';
@@ -10,7 +10,6 @@ import { type Reply, startOddService } from '../world/service.ts';
 
 const facts = await factsDatabase();
 const { query, value, lines } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     `truncate ops.coverage, ops.attribution_days, ops.sync_targets, warehouse.calls, warehouse.call_legs, warehouse.call_attributions,

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { planHours } from '../../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
 import { createGapDetection } from '../../src/completeness/gaps/gap-detection.ts';
@@ -9,7 +9,6 @@ import { callAt, createHistory, serveHistory } from './coverage/history.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 const line = '16465550100';
 beforeEach(async () => {
   await query(

@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { createDatabase, dropDatabase } from '../stores/databases.ts';
 import { debianPrograms } from '../stores/debian.ts';
@@ -40,12 +40,9 @@ test('a back-up made while all runs is restored, migrated and found sound', asyn
   }
   await world.settled();
 
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-backup-'));
+  const folder = await temporaryFolder();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  onTestFinished(async () => {
-    await dropDatabase(name);
-    await rm(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => dropDatabase(name));
   const restored = await createDatabase(name);
   const page = await readFile(new URL('../../docs/deploy.md', import.meta.url), 'utf8');
   const [dump = '', restore = '', ...others] = page.match(/^pg_(?:dump|restore) .*$/gm) ?? [];

@@ -1,13 +1,13 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { isMigrated, migrate } from '../../src/db/migrate.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { locksHere, migrated, openDatabase, waitingForLocks } from '../world/database.ts';
@@ -63,8 +63,7 @@ test('a database that a newer release migrated is left as it is', async () => {
 
 /** The migrations of this release and further ones, in a folder of their own. */
 async function releaseWith(further: Readonly<Record<string, string>>): Promise<URL> {
-  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const isMigration = (source: string) => /(?:\.sql|migrations\/?)$/.test(source);
   await cp(new URL('../../migrations/', import.meta.url), folder, { recursive: true, filter: isMigration });
   for (const [name, text] of Object.entries(further)) await writeFile(join(folder, `${name}.sql`), text);

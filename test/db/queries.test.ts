@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hotQuery, query, relation, sql } from '../../src/db/database.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 test('a hot statement that fails can be asked again, and takes whatever text can be stored', async () => {
   const text = 'select 1 / $1::integer as answer, $2::text as said';

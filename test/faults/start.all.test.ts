@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { createPart, type Part } from './deployment/part.ts';
 import { freePort } from './deployment/ports.ts';
@@ -16,8 +16,7 @@ interface Addresses {
 const limit = { timeout: conditionTimeoutMs, interval: 100 };
 
 test('starts again after SIGKILL on the data that the Postgres left behind holds', async ({ onTestFinished }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-faults-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   onTestFinished(() => endPostgres(folder));
   const part = createPart(
     {

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { temporaryFolder } from '../at-end.ts';
 import { backends } from '../stores/backends.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { deploy } from './deployment/deployment.ts';
@@ -14,8 +14,7 @@ describe.concurrent.each(backends)('on %s', (backend) => {
   test('a missed call is texted back once, however often the worker is killed before its legs come', async ({
     onTestFinished,
   }) => {
-    const folder = await mkdtemp(join(tmpdir(), 'trunkline-waiting-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await temporaryFolder();
     const environment = { RULES_MODE: 'live', RULES_FILE: join(folder, 'rules.yaml') };
     // At once: the wait is for the legs here.
     const shipped = await readFile(`${root}config/rules.yaml`, 'utf8');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   type Claim,
   claimDue,
@@ -26,7 +26,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => query('truncate ops.sync_targets, ops.streams'));
 
 const pauses = { activeMs: 0, refusedMs: 60_000 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { claimTargets, finishTargets } from '../../src/inbox/claims.ts';
 import { createInbox, type Delivery, type ReferencedTarget } from '../../src/inbox/deliveries.ts';
 import { type DueTarget, markDirty } from '../../src/inbox/targets.ts';
@@ -9,7 +9,6 @@ import { until } from '../world.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => query('truncate ops.sync_targets, ops.deliveries'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };

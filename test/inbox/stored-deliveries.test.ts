@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createInbox } from '../../src/inbox/deliveries.ts';
 import {
   deleteExpired,
@@ -15,7 +15,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     'truncate ops.sync_targets, ops.deliveries, secrets.bodies, warehouse.sms_lines, warehouse.sms_conversations restart identity cascade',

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { queueSettings } from '../../config/queues.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
@@ -10,7 +10,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => query('truncate ops.sync_targets, ops.streams'));
 
 const { reads } = queueSettings.calls;

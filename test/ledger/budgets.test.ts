@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { checkBudgets, costOf, maxSegments, reserveBudget } from '../../src/ledger/budgets.ts';
 import { type AccountLimits, accountLimits, defaultAccountLimits } from '../../src/ledger/limits.ts';
 import { countSegments } from '../../src/sandbox/sending/billing.ts';
@@ -7,7 +7,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
   await query('truncate ops.sends, ops.send_budgets');
   await query('update ops.send_control set highest_unit_micros = 0');

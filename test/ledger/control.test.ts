@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { query as ask, inTransaction } from '../../src/db/database.ts';
 import {
   endAutomaticPause,
@@ -16,7 +16,6 @@ import { until } from '../world.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
   await query('truncate ops.sends');
   await resumeSends(db);

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
 
@@ -12,8 +10,7 @@ import { openLedger } from './ledger-world.ts';
 const forgetful = { synchronous_commit: 'off', wal_writer_delay: '10s' };
 
 test('that a request may have left outlives a crash of Postgres, however that commits', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder();
   const options = { dataDir, log: createLog('silent'), settings: forgetful };
   const postgres = await startPostgres(options);
   await migrated(postgres.url);

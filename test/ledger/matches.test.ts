@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { defaultLedgerTiming, type Ledger } from '../../src/ledger/context.ts';
 import { findMessage, reconcile } from '../../src/ledger/reconcile.ts';
@@ -10,7 +10,6 @@ import { factsDatabase } from '../reporting/facts.ts';
 
 const facts = await factsDatabase();
 const { db, insert, lines, query, value } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const line = '15559990000';
 const minutes = 60;

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
 import { countWaiting, decideOptOut, listWaiting } from '../../src/ledger/opt-outs.ts';
@@ -9,7 +9,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const [ours, elsewhere] = ['15559990000', '15559990007'];
 const [unsure, plain] = ['not interested', 'When do you open?'];

@@ -1,22 +1,18 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { planSend } from '../../src/ledger/plans.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { createWorld, until } from '../world.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'trunkline-stop-'));
-const rulesFile = join(folder, 'rules.yaml');
+const rulesFile = join(await temporaryFolder(), 'rules.yaml');
 await writeFile(rulesFile, 'rules: []\n');
 const world = await createWorld({
   backend: 'postgres',
   environment: { RULES_MODE: 'live', RULES_FILE: rulesFile },
   workers: null,
 });
-afterAll(async () => {
-  await world.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => world.close());
 
 const number = '12125550777';
 const stateOf = () => world.value('select state from ops.sends where number = $1', number);

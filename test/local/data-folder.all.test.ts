@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
 import { makeDataFolder } from '../../src/shared/data-folder.ts';
+import { temporaryFolder } from '../at-end.ts';
 
 const running = {
   databaseUrl: 'postgres://app:hunter2@127.0.0.1/app',
@@ -16,8 +16,7 @@ const running = {
 
 /** A repository, and what `git add .` in it would publish. */
 async function repository() {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-git-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   execFileSync('git', ['init', '--quiet', folder]);
   // As root, the embedded Postgres runs as another user.
   await chmod(folder, 0o755);

@@ -1,28 +1,26 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { root } from '../program.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 
-const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-afterAll(() => rm(dataDir, { recursive: true, force: true }));
+const dataDir = await temporaryFolder();
 const log = createLog('silent');
 const run = promisify(execFile);
 const settled = { timeout: conditionTimeoutMs, interval: 20 };
 
 /** A folder of one test. */
 async function temporary(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   return folder;
 }
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;

@@ -1,9 +1,9 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findRunning } from '../../src/local/data-folder.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { createPart, type Part } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
@@ -13,8 +13,7 @@ import { openForSuite } from '../faults/deployment/suite.ts';
 const trunkline = (args: readonly string[], env: Readonly<Record<string, string>>) => runInProcess(env, ...args);
 
 const opened = openForSuite<{ folder: string; part: Part }>(async (onOpen) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-running-'));
-  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(onOpen);
   const rulesFile = join(folder, 'rules.yaml');
   await writeFile(rulesFile, 'rules:\n  - name: reopens\n    on: message_received\n    do: [{ reopen: true }]\n');
   const chosen = { TIME_ZONE: 'America/New_York', RULES_FILE: rulesFile, RULES_MODE: 'off' };

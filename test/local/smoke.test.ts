@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { findRunning } from '../../src/local/data-folder.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { createPart, type Part } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
@@ -18,8 +16,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 type OnOpen = Parameters<typeof createPart>[1];
 
 async function start(onOpen: OnOpen): Promise<{ folder: string; part: Part }> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-smoke-'));
-  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(onOpen);
   const env = { DATA_DIR: folder, PORT: String(await freePort()) };
   const part = createPart({ name: 'start', args: ['start', '--json'], env, readyWords: '"databaseUrl"' }, onOpen);
   await part.start();

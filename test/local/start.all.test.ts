@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { program } from '../program.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
@@ -11,8 +9,7 @@ const databaseUrl = await databaseForTest(migrated);
 
 /** All that `start` prints and logs from its beginning to its end. */
 async function outputOf(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  const DATA_DIR = await mkdtemp(join(tmpdir(), 'trunkline-start-'));
-  onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
+  const DATA_DIR = await temporaryFolder();
   const start = program(['start', ...args], { DATA_DIR, PORT: '0', LOG_LEVEL: 'trace', ADMIN_TOKEN: '', ...env });
   await expect.poll(start.out).toContain(args.includes('--json') ? '"databaseUrl"' : 'data folder');
   await start.stop();

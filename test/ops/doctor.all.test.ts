@@ -1,9 +1,6 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
@@ -15,13 +12,13 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions, wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { migrated, openReceiver, secret, settingsFor } from './receiver.ts';
 
 const log = createLog('silent');
-const folder = await mkdtemp(join(tmpdir(), 'trunkline-doctor-'));
 // That of the run does not wait for its disk, which the doctor would find.
-const postgres = await startPostgres({ dataDir: folder, log });
+const postgres = await startPostgres({ dataDir: await temporaryFolder(), log });
 const databaseUrl = postgres.url;
 await migrated(databaseUrl);
 const sandbox = await createSandbox({ calls: 20, threads: 3 });
@@ -30,7 +27,6 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await sandbox.close();
   await postgres.stop();
-  await rm(folder, { recursive: true });
 });
 const { db } = world.context.database;
 const { line, number } = await sandbox.emit.sms();

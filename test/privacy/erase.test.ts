@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
@@ -18,7 +18,6 @@ import { placesIn } from './everywhere.ts';
 
 const database = await factsDatabase();
 const { db, insert, lines } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const log = createLog('silent');
 const pauses = { activeMs: 0, refusedMs: 0 };

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RetentionDays } from '../../config/settings.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { takeLock } from '../../src/db/locks.ts';
@@ -12,7 +12,6 @@ import { ignored, readNumber } from '../warehouse/reads.ts';
 
 const facts = await factsDatabase();
 const { db, insert, lines, query, value } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 const daysAgo = (days: number, seconds = 0) => new Date(Date.now() - days * 86_400_000 + seconds * 1_000).toISOString();

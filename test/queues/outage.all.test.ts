@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
@@ -10,6 +7,7 @@ import { startPostgres } from '../../src/local/postgres.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues, type QueuesOptions, QueueUnavailable } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { openWire } from '../faults/nemesis/proxy.ts';
 import { createDatabase, databaseForTest, dropDatabase, superuserUrlOf } from '../stores/databases.ts';
 import { haltBackends } from '../stores/halted.ts';
@@ -80,8 +78,7 @@ function gate() {
 }
 
 async function ownPostgres() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await temporaryFolder();
   const postgres = await startPostgres({ dataDir, log: createLog('silent') });
   onTestFinished(() => postgres.stop());
   await migrateQueues(postgres.url);

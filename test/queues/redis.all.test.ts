@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 import { freePort, type RedisServer, startRedis } from '../stores/redis.ts';
 import { call, settled, testQueuesOn } from './contract.ts';
@@ -114,7 +113,7 @@ describe('after a failover', () => {
 });
 
 describe('over TLS', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-tls-'));
+  const folder = await temporaryFolder();
   const port = await freePort();
   const inFolder = (name: string) => join(folder, name);
   const certify = (name: string, ...more: readonly string[]) =>
@@ -136,10 +135,7 @@ describe('over TLS', async () => {
     const own = `--tls-cert-file ${inFolder('server.pem')} --tls-key-file ${inFolder('server.key')}`;
     redis = await startRedis({ port, dir: folder, args: `${tls} ${own}`.split(' ') });
   });
-  afterAll(async () => {
-    await redis.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => redis.stop());
   const url = (query: string) => `rediss://127.0.0.1:${port}${query}`;
 
   test.each([`?sslrootcert=${inFolder('authority.pem')}`, '?sslmode=no-verify', '?rejectUnauthorized=false'])(

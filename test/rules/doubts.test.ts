@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sampleFacts } from '../../src/rules/facts/declared.ts';
 import { celFacts } from '../../src/rules/facts/values.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
+import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { options, refusalOf } from './refusal.ts';
@@ -119,8 +119,7 @@ test('a part of a time in UTC is told with the local one', () => {
 
 /** What the command says of a file, on both streams, and its exit code. */
 async function checked(text: string, databaseUrl: string): Promise<{ output: string; code: number }> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-check-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   await writeFile(join(folder, 'rules.yaml'), text);
   const ran = await runInProcess({ DATABASE_URL: databaseUrl }, 'rules', 'check', join(folder, 'rules.yaml'));
   return { output: ran.out + ran.err, code: ran.code };
@@ -128,7 +127,6 @@ async function checked(text: string, databaseUrl: string): Promise<{ output: str
 
 test('a user whom the directory does not know is told, and a warning ends the command with 1', async () => {
   const database = await factsDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const assigning = (...users: string[]) =>
     `rules:\n${users.map((user, at) => `  - { name: r${at}, on: call_missed, do: [{ assign: ${user} }] }\n`).join('')}`;
   const before = await checked(assigning('nobody@example.com'), database.url);
@@ -145,7 +143,6 @@ test('a user whom the directory does not know is told, and a warning ends the co
 
 test('a line that the account does not have is told', async () => {
   const database = await factsDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
   const from = (line: string) =>
     `rules:\n  - { name: r, on: call_missed, do: [{ reply: { from: ${line}, text: Sorry } }] }\n`;
   expect(await checked(from('6465550109'), database.url)).toMatchObject({ code: 0 });

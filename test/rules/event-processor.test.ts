@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type EvaluationContext, processEvents } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -6,7 +6,6 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const set = parseRules('rules: [{ name: any, on: message_received, do: [{ reopen: true }] }]\n', {
   file: 'rules.yaml',

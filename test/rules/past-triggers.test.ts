@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { pastTriggers } from '../../src/rules/simulate/triggers.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 test('a simulation has as many triggers as the span, however many', async () => {
   const count = 150_000;

@@ -1,11 +1,10 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { query as ask, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { hasDueEvents, takeEvents } from '../../src/rules/rule-events.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     'truncate ops.rule_events, ops.sync_targets, warehouse.calls, warehouse.transcripts, warehouse.transcript_bodies',

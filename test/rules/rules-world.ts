@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyRules } from '../../src/rules/versions.ts';
 import type { WorkerOptions } from '../../workers/workers.ts';
+import { temporaryFolder } from '../at-end.ts';
 import type { Backend } from '../stores/backends.ts';
 import { createWorld, until, type World, type WorldOptions } from '../world.ts';
 
@@ -45,8 +45,7 @@ export async function createRulesWorld(
   backend: Backend,
   options: Partial<WorldOptions> = {},
 ): Promise<RulesWorld> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-rules-'));
-  const rulesFile = join(folder, 'rules.yaml');
+  const rulesFile = join(await temporaryFolder(), 'rules.yaml');
   await writeFile(rulesFile, text);
   const world = await createWorld({
     backend,
@@ -106,9 +105,5 @@ export async function createRulesWorld(
          where r.rule = $1 order by a.run_id, a.ordinal`,
         rule,
       ),
-    async close() {
-      await world.close();
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 }

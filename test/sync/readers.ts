@@ -1,4 +1,4 @@
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
 import { createInbox, type ReferencedTarget } from '../../src/inbox/deliveries.ts';
 import { type DueTarget, markDirty, type TargetKind } from '../../src/inbox/targets.ts';
@@ -20,7 +20,6 @@ const noPauses = { activeMs: 0, refusedMs: 0 };
 /** Readers at a database of their own for the test file that calls this at its top level. */
 export async function openReaders() {
   const database = await migratedDatabase();
-  afterAll(() => database[Symbol.asyncDispose]());
   return { ...database, ...readersOf(database) };
 }
 

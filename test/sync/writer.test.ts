@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { call } from '../../src/api-client/entities/calls.ts';
 import { type Claim, claimTargets } from '../../src/inbox/claims.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
@@ -10,7 +10,6 @@ import { callId } from './call-service.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const pauses = { activeMs: 0, refusedMs: 0 };
 const { write } = createWriter({ db, pauses, notify: () => undefined });

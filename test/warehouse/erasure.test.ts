@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
@@ -23,7 +23,6 @@ import {
 
 const facts = await factsDatabase();
 const { db, expectRows, query, value } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const noQueues = { forget: async () => 0 };
 const sealer = createSealer('a key of thirty-two letters or more');

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
@@ -15,7 +15,6 @@ import { asRead, callReads, ignored, readNumber, recordingsRead, textsRead, tran
 
 const facts = await factsDatabase();
 const { expectRows, value } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 const write = (work: (tx: Transaction) => Promise<unknown>) => inTransaction(facts.db, work);
 const writeCall = (fetchSeq: number, row: object) => write((tx) => writeCalls(tx, ignored, callReads(fetchSeq, row)));
 

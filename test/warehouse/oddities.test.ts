@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { line } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
@@ -15,7 +15,6 @@ import { asRead, callReads, ignored, readNumber, recordingsRead, textsRead, tran
 /* One odd value must not keep an answer out of the mirror: the read would fail for ever. */
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 let made = 0;
 const callId = '1700000001.1';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readPhrases } from '../../src/shared/text-search.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { optOutPhrases, optOutVerdict } from '../../src/warehouse/opt-out.ts';
@@ -7,7 +7,6 @@ import { factsDatabase } from '../reporting/facts.ts';
 import { ignored, textsRead } from './reads.ts';
 
 const facts = await factsDatabase();
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const cases = readFileSync(new URL('opt-out-verdicts.txt', import.meta.url), 'utf8')
   .split('\n')

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { pairTranscript } from '../../src/warehouse/artefacts.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
@@ -7,7 +7,6 @@ import { factsDatabase } from '../reporting/facts.ts';
 import { ignored, recordingsRead, transcriptsRead } from './reads.ts';
 
 const facts = await factsDatabase();
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const one = '1718000000.1';
 const twelve = '1718000000.12';

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { call } from '../../src/api-client/entities/calls.ts';
 import { line } from '../../src/api-client/entities/texts.ts';
@@ -11,7 +11,6 @@ import { asRead, ignored, readNumber } from './reads.ts';
 
 const facts = await factsDatabase();
 const { db, expectRows, query } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     'truncate warehouse.users, warehouse.user_endpoints, warehouse.calls, warehouse.sms_lines, warehouse.sms_line_users',

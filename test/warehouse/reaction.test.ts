@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { isReaction, optOutVerdict } from '../../src/warehouse/opt-out.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { ignored, textsRead } from './reads.ts';
 
 const facts = await factsDatabase();
-afterAll(() => facts[Symbol.asyncDispose]());
 
 const ours = 'We are open now. Reply STOP to opt out';
 

@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { following } from '../../src/warehouse/what-follows.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { textsRead, theirNumber } from './reads.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 let reads = 0;
 

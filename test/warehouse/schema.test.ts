@@ -1,11 +1,10 @@
 import { readdir } from 'node:fs/promises';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { directory } from '../../src/warehouse/directory.ts';
 import type { MirrorTable } from '../../src/warehouse/upsert.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 const folder = new URL('../../src/warehouse/', import.meta.url);
 const modules = await Promise.all(

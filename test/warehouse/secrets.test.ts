@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { line } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
@@ -15,7 +15,6 @@ import { migratedDatabase } from '../world/database.ts';
 import { asRead, callReads, ignored, readNumber, recordingsRead, textsRead, transcriptsRead } from './reads.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** Every address in the answers below holds this word. */
 const bearer = 'BEARERURL';

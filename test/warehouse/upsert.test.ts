@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { calls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { smsMessages } from '../../src/warehouse/messages.ts';
@@ -13,7 +13,6 @@ import { callReads, ignored, readNumber, textsRead } from './reads.ts';
 const users = listOfUsers.table;
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 let keys = 0;
 const freshKey = () => 1_000 + keys++;

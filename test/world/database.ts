@@ -1,6 +1,7 @@
 import { query as ask, createDatabase, type Database, type OpenDatabase } from '../../src/db/database.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { atEnd } from '../at-end.ts';
 import { databaseForTest } from '../stores/databases.ts';
 
 /** What every process finds after a release. */
@@ -15,9 +16,11 @@ export interface TestDatabase extends OpenDatabase {
   value(text: string, ...parameters: readonly unknown[]): Promise<unknown>;
 }
 
-/** A migrated database of its own for the test file that calls this at its top level. */
+/** A migrated database of its own for the test file that calls this at its top level, or for the test that calls it. */
 export async function migratedDatabase(): Promise<TestDatabase> {
-  return openDatabase(await databaseForTest(migrated));
+  const database = openDatabase(await databaseForTest(migrated));
+  atEnd(() => database[Symbol.asyncDispose]());
+  return database;
 }
 
 export function openDatabase(url: string): TestDatabase {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type ErrorCode, ServiceError } from '../../../src/api-client/errors.ts';
 import { backfillCalls, createOutageRetry } from '../../../src/completeness/coverage/backfill.ts';
 import { migratedDatabase } from '../../world/database.ts';
@@ -6,7 +6,6 @@ import { callAt, createHistory, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => query('truncate ops.coverage, ops.backfills, ops.sync_targets, warehouse.calls, warehouse.call_legs'));
 
 const hours = 20 * 24;

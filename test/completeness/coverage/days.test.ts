@@ -1,10 +1,9 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { daysOfCoverage } from '../../../src/completeness/coverage/days.ts';
 import { migratedDatabase } from '../../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => query('truncate ops.coverage, ops.gaps, warehouse.sms_unread_snapshots'));
 
 const [from, to] = [new Date('2026-03-02T00:00:00Z'), new Date('2026-03-05T00:00:00Z')];

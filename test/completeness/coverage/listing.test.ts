@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCallLister } from '../../../src/completeness/coverage/listing.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { callAt, createHistory, type History, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 const begin = 1_790_000_000;
 const range = { from: begin, to: begin + 3_600 };

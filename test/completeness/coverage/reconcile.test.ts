@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
 import { daysOfCoverage } from '../../../src/completeness/coverage/days.ts';
 import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
@@ -10,7 +10,6 @@ import { callAt, createHistory, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** The start of the hour that is not over: of each test, since hours pass. */
 let running = 0;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { call } from '../../../src/api-client/entities/calls.ts';
 import { type MirrorOptions, mirrorPage } from '../../../src/completeness/coverage/call-pages.ts';
 import { inTransaction, query, sql } from '../../../src/db/database.ts';
@@ -12,7 +12,6 @@ import { migratedDatabase } from '../../world/database.ts';
 /* A listing that finds what the mirror holds costs no write and no lock. */
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 const { db } = database;
 beforeEach(() =>
   database.query(

@@ -1,9 +1,8 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { recordHours } from '../../../src/completeness/coverage/coverage.ts';
 import { migratedDatabase } from '../../world/database.ts';
 
 const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
 
 const hour = 1_790_000_000 - (1_790_000_000 % 3_600);
 

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { vi } from 'vitest';
@@ -8,6 +6,7 @@ import { createSealer } from '../../../src/credentials/sealer.ts';
 import { migrateAll } from '../../../src/migrations.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
+import { temporaryFolder } from '../../at-end.ts';
 import type { Backend } from '../../stores/backends.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
@@ -71,8 +70,7 @@ export function createDaemon(
 
 /** Starts everything, and resolves when the webhooks are registered. */
 export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<Deployment> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-faults-'));
-  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(onOpen);
   const secrets = {
     'webhook secret': randomBytes(18).toString('hex'),
     'admin token': randomBytes(18).toString('hex'),

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createDatabase } from '../../../src/db/database.ts';
 import { resumeSends } from '../../../src/ledger/control.ts';
 import { createLog } from '../../../src/shared/log.ts';
+import { temporaryFolder } from '../../at-end.ts';
 import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
 import { createProgress, report } from '../figures.ts';
@@ -30,8 +30,7 @@ describe.each(backends)('on %s', (backend) => {
   test('sends nothing twice when a worker is killed at each step of a send', async ({ onTestFinished }) => {
     const began = performance.now();
     const progress = createProgress(`ledger on ${backend}`);
-    const folder = await mkdtemp(join(tmpdir(), 'trunkline-faults-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = await temporaryFolder();
     const rulesFile = join(folder, 'rules.yaml');
     await writeFile(rulesFile, rules);
     const environment = { RULES_MODE: 'live', RULES_FILE: rulesFile };

@@ -1,7 +1,7 @@
-import { cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../at-end.ts';
 import { backends } from '../../stores/backends.ts';
 import { createDaemon } from '../deployment/deployment.ts';
 import { createPart, root } from '../deployment/part.ts';
@@ -53,8 +53,7 @@ describe.each(backends)('on %s', (backend) => {
 
 /** This release with one more migration, in a folder of its own. */
 async function nextRelease(onOpen: OnOpen): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-release-'));
-  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(onOpen);
   for (const part of ['src', 'workers', 'config', 'migrations']) {
     await cp(join(root, part), join(folder, part), { recursive: true });
   }

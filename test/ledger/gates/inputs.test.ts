@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type GateInputs, type GateSubject, readGateInputs } from '../../../src/ledger/gates/inputs.ts';
 import type { RuleLimits } from '../../../src/ledger/limits.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
@@ -9,7 +9,6 @@ import { putInForce } from '../ledger-world.ts';
 
 const facts = await factsDatabase();
 const { db, insert, query } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
 import { sql } from '../../../src/db/database.ts';
 import { type ClaimedAction, claimActions, isAnyDue } from '../../../src/rules/actions/action-states.ts';
@@ -13,7 +13,6 @@ import { until } from '../../world.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const line = '16465550100';
 const signal = new AbortController().signal;

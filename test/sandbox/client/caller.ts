@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeEach, onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { temporaryFolder } from '../../at-end.ts';
 
 interface Answer {
   status: number;
@@ -49,8 +47,7 @@ export async function sandboxOfTest(options: SandboxOptions = {}) {
 
 /** A folder for the state of sandboxes, until the test ends. */
 export async function dataFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   return folder;
 }
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { readAnnouncing, unannouncedStreams } from '../../../src/sync/subscriptions/store.ts';
 import { migratedDatabase } from '../../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-afterAll(() => database[Symbol.asyncDispose]());
 
 const ago = (minutes: number | string) => `now() - interval '${minutes} minutes'`;
 const provenance = `'h', 'test', 1, now()`;
