@@ -84,6 +84,34 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
 }
 
 /**
+ * Selects the role as which `/reports` reads. It can't log in, and is named after our own role, since all databases of a
+ * server share their roles.
+ */
+export const selectReportsRole = `select rolname as name from pg_roles
+  where rolname = left(current_user, 55) || '_reports' and pg_has_role(oid, 'member')`;
+
+/** Creates the role of `/reports`, where Postgres lets us, and lets it read the schema `reporting`. Safe to repeat. */
+export async function grantReportsRole(db: Database): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await takeLock(tx, 'bi_role');
+    const statement = `do $$
+      declare own text := quote_ident(left(current_user, 55) || '_reports');
+      begin
+        begin
+          if to_regrole(own) is null then execute 'create role ' || own; end if;
+        exception when duplicate_object or unique_violation then null; -- Another database of the server did it now.
+        end;
+        -- Since Postgres 16, whoever creates a role may not become it.
+        if not (select rolsuper from pg_roles where rolname = current_user) then execute 'grant ' || own || ' to current_user'; end if;
+        execute 'grant usage on schema reporting to ' || own;
+        execute 'grant select on all tables in schema reporting to ' || own;
+      exception when insufficient_privilege then null;
+      end $$`;
+    await query(tx, statement, []);
+  });
+}
+
+/**
  * Selects the functions with which anybody may store arbitrary data (large objects, messages in the write-ahead log),
  * or hold locks that others wait for (advisory locks, which BullMQ's backend takes). By default, Postgres lets every
  * role run them.
