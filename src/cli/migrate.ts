@@ -37,15 +37,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   };
 }
 
-function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }: BiRole): string {
-  return [
-    `The role ${name} reads the schema reporting, and nothing else.`,
-    isCreated && `It has no password yet: set one with \`alter role ${name} password '…'\`.`,
-    isDatabaseShared &&
-      'It may create temporary tables, as everybody may, since other programs have tables in this database and may need that. If none does, grant `temporary` on the database to the role of DATABASE_URL, then run `revoke temporary on database … from public`.',
-    forAdministrator.length > 0 &&
-      `Only an administrator of Postgres can set its limits. Have one run:\n  ${forAdministrator.join(';\n  ')};`,
-  ]
-    .filter((each) => each !== false)
-    .join('\n');
+function sentenceOf({ name, isCreated }: BiRole): string {
+  const password = `It has no password yet: set one with \`alter role ${name} password '…'\`.`;
+  return `The role ${name} reads the schema reporting, and nothing else.${isCreated ? `\n${password}` : ''}`;
 }

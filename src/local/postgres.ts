@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { withClient } from '../db/connections.ts';
-import { closingStatements, selectOpenFunctions } from '../reporting/bi-role.ts';
 import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
@@ -231,10 +230,6 @@ async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
     await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
     const found = await client.query('select from pg_database where datname = $1', [databaseName]);
     if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
-  });
-  await withClient({ connectionString: urlOf(cluster, port, superuser, databaseName) }, async (client) => {
-    const { rows } = await client.query<{ name: string }>(selectOpenFunctions);
-    for (const statement of closingStatements(rows, [owner])) await client.query(statement);
   });
 }
 

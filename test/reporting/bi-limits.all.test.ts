@@ -6,13 +6,13 @@ import { eraseNumber } from '../../src/privacy/erase.ts';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { databaseForTest, dropRole, superuserUrlOf } from '../stores/databases.ts';
+import { databaseForTest, dropRole } from '../stores/databases.ts';
 import { migrated, openDatabase, type TestDatabase } from '../world/database.ts';
 import { createWorld } from '../world.ts';
 
 let roles = 0;
 
-/** A BI role of a database, granted by the owner or a superuser, and a session of it that may write where it can. */
+/** A BI role of a database, and a session of it that may write where it can. */
 async function biSession(url: string, granting: TestDatabase): Promise<Client> {
   roles += 1;
   const role = `held_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}_${roles}`;
@@ -90,24 +90,4 @@ test('a release ends sessions of a BI role that hold its schema for too long, an
   await retryWhileLocked(owner.db, createLog('silent'), changed, { politeMs: 0 });
   await expect(reader.query('select 1')).rejects.toThrow();
   expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-});
-
-const writes = [
-  `select lo_from_bytea(0, 'what it likes')`,
-  'select lo_create(0)',
-  'select lo_creat(-1)',
-  `select pg_logical_emit_message(false, 'bi', 'what it likes')`,
-  'select pg_advisory_lock(1)',
-  'select pg_try_advisory_xact_lock_shared(1, 2)',
-];
-
-test('a role that a superuser granted stores no large object, and takes no advisory lock', async () => {
-  const url = await databaseForTest(migrated);
-  await using admin = openDatabase(superuserUrlOf(url));
-  const reader = await biSession(url, admin);
-  for (const statement of writes) {
-    await expect(reader.query(statement), statement).rejects.toMatchObject({ code: '42501' });
-  }
-  await using owner = openDatabase(url);
-  await owner.query('select pg_advisory_lock(1), pg_advisory_unlock(1)');
 });

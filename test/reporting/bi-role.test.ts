@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { grantBiRole } from '../../src/reporting/bi-role.ts';
+import { query as ask, inTransaction, sql } from '../../src/db/database.ts';
+import { grantBiRole, selectReportsRole } from '../../src/reporting/bi-role.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
-import { dropRole, superuserUrlOf } from '../stores/databases.ts';
-import { migrated, openDatabase } from '../world/database.ts';
+import { dropRole } from '../stores/databases.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -244,13 +244,6 @@ describe('what it may use is limited', () => {
     expect(await limit()).toBe(10);
   });
 
-  test('to what is there: it makes no temporary table, and the daemon does', async () => {
-    await reader.query('set default_transaction_read_only = off');
-    await expectRefusals(['create temp table mine (x text)', 'create table public.mine (x text)']);
-    await query('create temporary table ours (x integer)');
-    await query('drop table ours');
-  });
-
   test('and what somebody set otherwise stays', async () => {
     const database = String(await facts.value('select quote_ident(current_database())'));
     await query(`alter role ${role} in database ${database} set statement_timeout = '5min'`);
@@ -262,35 +255,18 @@ describe('what it may use is limited', () => {
     await again.end();
     expect(await limit()).toBe(3);
   });
+});
 
-  test('unless Postgres leaves that to an administrator, who is told what to run', async () => {
-    const [owner, other] = [`${role}_owner`, `${role}_made`];
-    await using admin = openDatabase(superuserUrlOf(facts.url));
-    await admin.query(`create role ${owner} login password 'reader'`);
-    await admin.query(`create role ${other} login`);
-    const name = `shared_${role}`;
-    await admin.query(`create database ${name} owner ${owner}`);
-    const url = Object.assign(new URL(urlOf(owner)), { pathname: `/${name}` }).href;
-    await migrated(url);
-    await using database = openDatabase(url);
-    await database.query('create schema theirs');
-    await database.query('create table theirs.things (x integer)');
-    const before = await grantBiRole(database.db, other);
-    expect(before).toMatchObject({
-      isDatabaseShared: true,
-      forAdministrator: expect.arrayContaining([`alter role ${other} connection limit 10`]),
+test('reports run as a role that cannot log in and reads reporting alone, which every release makes', async () => {
+  const role = String(await facts.value(selectReportsRole));
+  const asReports = (text: string) =>
+    inTransaction(facts.db, async (tx) => {
+      await ask(tx, sql`set local role ${sql.id(role)}`);
+      return ask(tx, text, []);
     });
-    const mayMake = () => database.value(`select has_database_privilege($1, current_database(), 'temporary')`, other);
-    expect(await mayMake(), 'others use the database').toBe(true);
-    await database.query('drop schema theirs cascade');
-    const { forAdministrator } = before;
-    expect(await grantBiRole(database.db, other)).toEqual({ name: other, isCreated: false, forAdministrator });
-    expect(await mayMake()).toBe(false);
-    await database.query('create temporary table ours (x integer)');
-    await database[Symbol.asyncDispose]();
-    await admin.query(`drop database ${name}`);
-    await admin.query(`drop role ${owner}, ${other}`);
-  });
+  await expect(asReports('select from reporting.fct_call limit 1')).resolves.toHaveLength(1);
+  await expect(asReports('select from warehouse.calls')).rejects.toMatchObject({ code: '42501' });
+  expect(await facts.value(`select rolcanlogin from pg_roles where rolname = $1`, role)).toBe(false);
 });
 
 describe('a name is refused', () => {
