@@ -63,7 +63,7 @@ create table ops.send_events (
   fence integer not null, -- The fence at that time.
   reason text, -- Contains no number and no text.
   actor text not null default 'worker' check (actor in ('rule', 'worker', 'operator')),
-  decided_by text, -- Of an operator: as given with the command, or the user name on the page.
+  decided_by text, -- Of an operator: as given with the command, or the name on the page.
   why text -- In the words of the operator, with masked numbers. An erasure removes it.
 );
 create index send_events_send on ops.send_events (send_id, event_id);
@@ -82,7 +82,7 @@ create table ops.send_budgets (
 create table ops.send_control (
   is_only boolean default true primary key check (is_only),
   is_paused boolean not null default false,
-  pause_reason text,
+  pause_reason text, -- Why it was paused; or who resumed.
   -- ledger: three unknown outcomes within ten minutes; it ends its own pause. recovery: the database had gone back.
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
@@ -104,7 +104,7 @@ create table ops.opt_outs (
   decision text not null default 'opt_out' check (decision in ('opt_out', 'unsure', 'clear')),
   -- text: the verdict on one by a member of an erased group. person: a decision about unsure texts.
   source text not null default 'service' check (source in ('service', 'text', 'person')),
-  decided_by text, -- The command line, or the user name on the page of sends.
+  decided_by text, -- The user of the command line, or the name on the page.
   primary key (number, line, decided_at, decision)
 );
 

@@ -35,7 +35,8 @@ export function settleSend(
     }));
     if (preview) return preview;
     // A worker or another operator may have settled it meanwhile.
-    if (!(await settleManually(db, sendId, to, { isInsisted: force }))) throw needsNoReview('settled meanwhile');
+    if (!(await settleManually(db, sendId, to, { isInsisted: force, by: operatorName() })))
+      throw needsNoReview('settled meanwhile');
     return {
       json: { sendId, state: to, isDone: true },
       text: `Settled as ${to}; ${amount} ${sent ? 'count as spent' : 'are free again'}.`,
@@ -113,14 +114,14 @@ export function cancelSends(given: readonly string[]): Promise<Output> {
 /** Pauses all sends. Once it resolves, no send leaves. */
 export function pause(words: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
-    await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
+    await pauseSends(db, words.length > 0 ? words.join(' ') : `from the ${operatorName()}`);
     return controlOf(db);
   });
 }
 
 export function resume(): Promise<Output> {
   return inLedger(async (db) => {
-    await resumeSends(db);
+    await resumeSends(db, `from the ${operatorName()}`);
     return controlOf(db);
   });
 }

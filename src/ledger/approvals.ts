@@ -84,31 +84,36 @@ export function listProposals(db: Database | Transaction, limit: number, sendId?
 /** `not_waiting`: it was decided, dropped or expired before. `changed`: it is not what the person has seen. */
 export type ApprovalResult = 'done' | 'not_waiting' | 'changed';
 
-/** Approves the text of a send, so that it leaves if the gates still let it pass. `seen` is from {@link listProposals}. */
+/**
+ * Approves the text of a send, so that it leaves if the gates still let it pass. `seen` is from {@link listProposals}; `text` takes the
+ * place of what was seen.
+ */
 export function approveSend(
   db: Database,
   sendId: string,
-  { by, seen }: { readonly by: string; readonly seen: string },
+  { by, seen, text }: { readonly by: string; readonly seen: string; readonly text?: string | undefined },
 ): Promise<ApprovalResult> {
   return inTransaction(db, async (tx) => {
     const [waiting] = await query(
       tx,
-      sql<Pick<Send, 'limits'> & { seen: string; isInTime: boolean }>`
-        select s.limits, ${seenNow} as seen, s.expires_at > clock_timestamp() as "isInTime" from ops.sends s
+      sql<Pick<Send, 'limits' | 'text'> & { seen: string; isInTime: boolean }>`
+        select s.limits, s.body as text, ${seenNow} as seen, s.expires_at > clock_timestamp() as "isInTime" from ops.sends s
         where s.send_id = ${sendId} and s.state = 'AWAITING_APPROVAL' for update of s`,
     );
     if (!waiting?.isInTime) return 'not_waiting';
     if (waiting.seen !== seen) return 'changed';
+    const isEdited = text !== undefined && text !== waiting.text;
     const maxAgeSeconds = waiting.limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
     await transition(tx, {
       sendId,
       from: ['AWAITING_APPROVAL'],
       to: 'PLANNED',
-      reason: 'approved',
+      reason: isEdited ? 'edited' : 'approved',
       actor: 'operator',
       by,
       dueInMs: 0,
       set: {
+        ...(isEdited && { body: text }),
         approved_at: sql`clock_timestamp()`,
         // From now on it is as old as a reply that was just planned.
         expires_at: sql`clock_timestamp() + ${maxAgeSeconds} * interval '1 second'`,

@@ -8,6 +8,7 @@ export type Pauser = 'operator' | 'ledger' | 'recovery';
 /** The kill switch: the single row of ops.send_control. */
 export interface Control {
   readonly isPaused: boolean;
+  /** Why it was paused; or, as far as it is known, who resumed. */
   readonly reason: string | null;
   readonly by: Pauser | null;
   readonly since: Date;
@@ -44,16 +45,16 @@ export async function pauseSends(db: Database | Transaction, reason: string, by:
   );
 }
 
-/** Ends the pause. Due sends leave at once, unless they have expired. */
-export function resumeSends(db: Database): Promise<void> {
-  return inTransaction(db, (tx) => resume(tx, null));
+/** Ends the pause. Due sends leave at once, unless they have expired. `reason` says who resumed. */
+export function resumeSends(db: Database, reason: string | null = null): Promise<void> {
+  return inTransaction(db, (tx) => resume(tx, null, reason));
 }
 
 /** Ends the pause in a transaction. `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown then keep counting. */
-export async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
+export async function resume(tx: Transaction, by: 'ledger' | null, reason: string | null = null): Promise<void> {
   await query(
     tx,
-    sql`update ops.send_control set is_paused = false, pause_reason = null, paused_by = ${by}, changed_at = clock_timestamp()`,
+    sql`update ops.send_control set is_paused = false, pause_reason = ${reason}, paused_by = ${by}, changed_at = clock_timestamp()`,
   );
   await query(
     tx,

@@ -213,13 +213,13 @@ export function settleManually(
   db: Database,
   sendId: string,
   to: 'SENT' | 'NOT_SENT',
-  { isInsisted = false } = {},
+  { isInsisted = false, by }: { readonly isInsisted?: boolean; readonly by?: string } = {},
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (!send || !(send.state === 'NEEDS_HUMAN' || (isInsisted && send.state === 'UNKNOWN'))) return false;
     const set = to === 'NOT_SENT' ? { reserved_micros: 0 } : {};
-    await transition(tx, { sendId, from: [send.state], to, reason: 'settled by hand', actor: 'operator', set });
+    await transition(tx, { sendId, from: [send.state], to, reason: 'settled by hand', actor: 'operator', by, set });
     if (to === 'SENT') await chargeBudget(tx, send, send.reservedMicros);
     else await releaseBudget(tx, send);
     return true;

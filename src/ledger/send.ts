@@ -199,6 +199,7 @@ interface Transition {
 type SettableColumn =
   | 'approved_at'
   | 'baseline_message_ids'
+  | 'body'
   | 'budget_date'
   | 'dispatched_at'
   | 'due_at'

@@ -54,6 +54,7 @@ const sendReasons: Readonly<Record<string, string>> = {
   empty_text: 'its text is empty',
   cancelled: 'an operator cancelled it',
   approved: 'its text was approved',
+  edited: 'its text was changed and approved',
   rejected: 'its text was rejected',
   not_approved: 'nobody approved its text in time',
   paused: 'sends are paused',

@@ -77,6 +77,33 @@ test('an approval counts for what was read: not for another text, nor after they
   expect(await ledger.state(sendId)).toBe('AWAITING_APPROVAL');
 });
 
+test('other words of the person leave in the place of those that were read, past the same gates, at their own price', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, number } = await waiting(ledger);
+  const { seen, text } = await read(sendId);
+  const edited = 'Yes. '.repeat(40).trim();
+  expect(await approveSend(db, sendId, { by: 'lea', seen: 'another', text: edited })).toBe('changed');
+  expect(await read(sendId)).toMatchObject({ text, seen });
+  expect(await approveSend(db, sendId, { by: 'lea', seen, text: edited })).toBe('done');
+  await ledger.dispatcher.drain();
+  expect(await ledger.texts(number)).toEqual([edited]);
+  expect(await database.query('select body, units from ops.sends where send_id = $1', sendId)).toEqual([
+    { body: edited, units: 2 },
+  ]);
+  expect(await database.query('select reason, to_state from ops.send_events where decided_by is not null')).toEqual([
+    { reason: 'edited', to_state: 'PLANNED' },
+  ]);
+
+  const optedOut = await waiting(ledger);
+  const { line } = optedOut;
+  const of = await read(optedOut.sendId);
+  expect(await approveSend(db, optedOut.sendId, { by: 'lea', seen: of.seen, text: 'Bye' })).toBe('done');
+  await sandbox.emit.sms({ line, number: optedOut.number, text: 'STOP', announce: false });
+  await ledger.mirror(line, optedOut.number);
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(optedOut.sendId)).toBe('DENIED gate:opted_out');
+});
+
 test('every gate is judged when it is asked for, while it waits, and after the approval', async () => {
   const ledger = await openLedger(database, sandbox);
   const trial = await ledger.answer({ limits: approval, mode: 'dry-run' });

@@ -55,7 +55,8 @@ test.each([
 test('what was unknown before an operator resumed does not count again', async () => {
   await write(three);
   await pauseIfUnknown();
-  await resumeSends(db);
+  await resumeSends(db, 'by Pat');
+  expect(await readControl(db)).toMatchObject({ isPaused: false, by: null, reason: 'by Pat' });
   expect(await pauseIfUnknown()).toBe(false);
 });
 
