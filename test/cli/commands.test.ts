@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSealer } from '../../src/credentials/sealer.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -259,6 +260,53 @@ test('opt-outs records decisions', async () => {
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('nothing to clear') });
   await query(`delete from warehouse.sms_messages where conversation_id = 901`);
   await query('truncate ops.opt_outs');
+});
+
+test('events are listed, shown, replayed and parsed again', async () => {
+  const body = JSON.stringify({ callId: '1700000001.5', callerNumber: '18455550123' });
+  const [{ id = '' } = {}] = await query<{ id: string }>(
+    `insert into ops.deliveries (claimed_type, event_type, body, targets, is_recognized)
+     values ('AccountEndedCalls', 'AccountEndedCalls', $1, '{call 1700000001.5}', true) returning delivery_id as id`,
+    body,
+  );
+  const { out: list } = await run(['events', 'list', '--json']);
+  expect(JSON.parse(list)).toMatchObject([{ id, targets: ['call 1700000001.5'] }]);
+  expect(list).not.toContain('18455550123');
+  expect((await run(['events', 'show', id])).out).toContain('"callerNumber": "18455550123"');
+  const { out: replayed } = await run(['events', 'replay', id, '--json']);
+  expect(JSON.parse(replayed)).toEqual({ deliveries: 1, targets: 1 });
+  expect((await run(['events', 'reparse'])).code).toBe(0);
+  await query('truncate ops.deliveries, ops.sync_targets');
+});
+
+test('links are printed with the key that sealed them', async () => {
+  const owner = '1700000002.1';
+  const sealed = createSealer(sandbox.apiKey).seal('https://files.example/a', `recording ${owner} ${owner}`);
+  await query(`insert into secrets.links (kind, owner, part, link) values ('recording', $1, $1, $2)`, owner, sealed);
+  const print = (id: string, given = {}) => run(['links', 'recordings', id, '--json'], given);
+  expect(JSON.parse((await print(owner)).out)).toMatchObject([{ id: owner, url: 'https://files.example/a' }]);
+  expect(await print(owner, { ENCRYPTION_KEY: 'k'.repeat(32) })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`resync recordings ${owner}`),
+  });
+  expect((await print('1700000000.1')).err).toContain('No link is stored for recordings 1700000000.1.');
+  expect((await print('nonsense')).code).toBe(2);
+});
+
+test('a person is erased after a look', async () => {
+  const number = '+1 (555) 010-7777';
+  const preview = await run(['erase', number, '--dry-run', '--json']);
+  const remaining = expect.arrayContaining(['What this does not erase:']);
+  expect(JSON.parse(preview.out)).toEqual({ number: '…7777', removed: {}, isDone: false, remaining });
+  const refused = await run(['erase', number]);
+  const why = 'Nothing was done, since there is no terminal to ask on: --yes confirms';
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+  const said =
+    /^Nothing of …7777 was left to delete; it will not be stored again\.\n+What this does not erase:\n- the service/;
+  expect(await run(['erase', number, '--yes'])).toMatchObject({ code: 0, out: expect.stringMatching(said) });
+  const again = await run(['resync', 'thread', '18005550100/15550107777']);
+  const words = '…7777 is not read: one of its participants was erased';
+  expect(again).toMatchObject({ code: 1, out: '', err: expect.stringContaining(words) });
 });
 
 describe('sends settle', () => {
