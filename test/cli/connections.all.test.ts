@@ -9,7 +9,6 @@ import { program } from '../program.ts';
 import { backends } from '../stores/backends.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
-import { captureLog } from '../world/log.ts';
 
 const silent = createLog('silent');
 const secret = 'a-secret-of-the-small-plans-0123';
@@ -102,18 +101,6 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
   await doctor.ended;
   expect(doctor.out()).toContain('"subject":"Postgres"');
   expect(doctor.out()).not.toContain('1 web and 1 worker open up to 18 connections');
-});
-
-test('who asks for more connections than the role may open waits for those of its own pool', async () => {
-  const { url, role } = await smallPlan(2);
-  const captured = captureLog();
-  await using database = openPool({ url, log: captured.log, maxConnections: 6, name: 'crowd' });
-  const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, n) => query(database.db, 'select $1::integer as n from pg_sleep(0.05)', [n])),
-  );
-  expect(answers.flat()).toHaveLength(12);
-  expect(captured.text()).toContain(`role \\"${role}\\"`);
-  expect(captured.text().match(/it is tried again/g)).toHaveLength(1);
 });
 
 test.each(['web', 'worker'])('%s waits and retries when it gets a first connection and no others', async (name) => {

@@ -79,6 +79,7 @@ test.each([
   ['08001', undefined, 'away'],
   ['53200', 'palloc', 'away'],
   ['53300', 'InitProcess', 'away'],
+  ['53400', undefined, 'away'],
   ['57014', 'ProcessInterrupts', 'away'],
   ['57P01', 'ProcessInterrupts', 'away'],
   ['0A000', undefined, 'neither'],

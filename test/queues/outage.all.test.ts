@@ -14,7 +14,6 @@ import { haltBackends } from '../stores/halted.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { migrated } from '../world/database.ts';
-import { startPooler } from './pooler.ts';
 
 const settled = { timeout: conditionTimeoutMs, interval: 20 };
 const job = { kind: 'call', key: '1783385492.057900' } as const;
@@ -294,30 +293,6 @@ test.each(['Redis', 'Postgres'])('a worker whose connections to %s a firewall fo
   );
 });
 
-describe('the address of a Postgres', async () => {
-  const databaseUrl = await databaseForTest(migrateQueues);
-  const withOptions = (options: string) => `${databaseUrl}?options=${encodeURIComponent(options)}`;
-
-  test.each([
-    ['options of its own', () => withOptions('-c statement_timeout=30000')],
-    ['a search path of its own', () => withOptions('-c search_path=elsewhere')],
-    [
-      'a pooler in session mode at its end',
-      async () => {
-        const pooler = await startPooler(databaseUrl);
-        onTestFinished(() => pooler[Symbol.asyncDispose]());
-        return pooler.url;
-      },
-    ],
-  ])('may have %s', async (_what, address) => {
-    const { queues, work, accepts, sees } = await usingQueues({ postgres: await address() });
-    work();
-    await accepts();
-    await sees();
-    expect(await queues.health()).toMatchObject({ isReachable: true });
-  });
-});
-
 describe('queues in a Postgres', () => {
   async function ownDatabase() {
     const url = await databaseForTest(migrated);
@@ -361,8 +336,8 @@ describe('queues in a Postgres', () => {
     };
   }
 
-  test('whose sessions are ended while they start and at any moment work once that stops, and the log tells no more', async () => {
-    const { url, endSessions } = await ownDatabase();
+  test('whose sessions are ended while they start, at any moment and while others are refused work once that stops, and the log tells no more', async () => {
+    const { url, alter, endSessions } = await ownDatabase();
     const starting = endSessions(1_500);
     const using = await usingQueues({ postgres: url });
     const takesAll = working(using);
@@ -370,7 +345,12 @@ describe('queues in a Postgres', () => {
     await takesAll();
     const rounds = 2;
     for (let round = 0; round < rounds; round += 1) {
-      await endSessions(1_500);
+      // In the second one others are refused too.
+      if (round === 1) await alter('connection limit 2');
+      const ending = endSessions(1_500);
+      await sleep(750);
+      await alter('connection limit -1');
+      await ending;
       await takesAll();
     }
     const count = (words: string) => using.lines.filter((line) => line.startsWith(words)).length;
@@ -388,17 +368,6 @@ describe('queues in a Postgres', () => {
     // Longer than a refused connection is tried again.
     await sleep(7_000);
     await alter('connection limit -1');
-    await takesAll();
-  });
-
-  test('whose sessions are ended, refused for a time and ended again take jobs', async () => {
-    const { url, alter, endSessions } = await ownDatabase();
-    const takesAll = working(await usingQueues({ postgres: url }));
-    await alter('connection limit 2');
-    const ending = endSessions(1_000);
-    await sleep(500);
-    await alter('connection limit -1');
-    await ending;
     await takesAll();
   });
 
