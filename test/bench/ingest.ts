@@ -8,7 +8,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { atLeast, atMost, type Finding, quantity } from './report.ts';
 import { hookOf, startWeb } from './rig/daemon.ts';
 import { type Load, startGenerator } from './rig/load.ts';
-import { type Running, startNode } from './rig/processes.ts';
+import { type Running, startNode, urlIn } from './rig/processes.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Backend, backends } from './rig/stores.ts';
 import { costShown, type Usage, watching } from './rig/usage.ts';
@@ -139,7 +139,6 @@ function contender(
   return { url, deliveries, pid, loads: [], usages: [], jobs: [], ...parts, [Symbol.asyncDispose]: dispose };
 }
 
-const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
 const typeOf = { texts: 'AccountSMS', calls: 'AccountEndedCalls' } as const;
 
 async function openBare(deliveries: Deliveries): Promise<Contender> {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { request } from 'undici';
 import { atLeast, atMost, type Finding, quantity } from './report.ts';
 import { hookOf, startWeb, startWorker } from './rig/daemon.ts';
-import { type Running, startNode } from './rig/processes.ts';
+import { startNode, urlIn } from './rig/processes.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Backend, backends } from './rig/stores.ts';
 import { costOf, type Usage, watching } from './rig/usage.ts';
@@ -98,20 +97,15 @@ function findingsOf(backend: Backend, calls: number, product: Way, plain: Way): 
 }
 
 /** The stand-in service in which calls end when it is told so; ready is its address. */
-function startLiveStandIn(): Promise<Running<string>> {
-  return startNode([pathOf('stand-in/live-process.ts')], {}, urlIn);
-}
-
-const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
+const startLiveService = () => startNode(['test/bench/rig/live-service.ts'], {}, urlIn);
 
 async function plainWay(rig: Rig, backend: Backend): Promise<Way> {
   const databaseUrl = await rig.stores.database(`whole_way_plain_${backend}`);
-  await using service = await startLiveStandIn();
+  await using service = await startLiveService();
   await using client = await connect(databaseUrl);
   await client.query(plainTable);
   await using plain = await startNode(
-    [pathOf('rig/plain.ts')],
+    ['test/bench/rig/plain.ts'],
     { DATABASE_URL: databaseUrl, API_BASE_URL: service.ready, API_KEY: 'bench-key' },
     urlIn,
   );
@@ -123,7 +117,7 @@ async function plainWay(rig: Rig, backend: Backend): Promise<Way> {
 async function productWay(rig: Rig, backend: Backend): Promise<Way> {
   const databaseUrl = await rig.stores.database(`whole_way_${backend}`);
   const stores = { databaseUrl, redisUrl: rig.stores.redisUrl(backend) };
-  await using service = await startLiveStandIn();
+  await using service = await startLiveService();
   await using client = await connect(databaseUrl);
   await using worker = await startWorker(stores, { url: service.ready, apiKey: 'bench-key' }, rig.profileFolder);
   await using web = await startWeb(stores, rig.profileFolder);

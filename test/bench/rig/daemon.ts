@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { type Running, startNode } from './processes.ts';
+import { type Running, startNode, urlIn } from './processes.ts';
 
 /** As the Procfile and npm start them: a young generation of more than 32 MB takes memory and makes nothing faster. */
 const asInProduction = ['--max-semi-space-size=16', 'src/trunkline.cjs'];
@@ -21,7 +21,7 @@ export async function startWeb(stores: DaemonStores, profileFolder?: string): Pr
   return startNode(
     [...(await profiling(profileFolder, `web-${backendOf(stores)}`)), ...asInProduction, 'web'],
     { ...environmentOf(stores), PORT: '0', HOST: '127.0.0.1', WEBHOOK_SECRET: secret },
-    (line) => /"url":"([^"]+)"/.exec(line)?.[1],
+    urlIn,
   );
 }
 

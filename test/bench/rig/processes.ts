@@ -50,6 +50,9 @@ export async function startNode<Ready>(
   };
 }
 
+/** The address in a line that tells of one. */
+export const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
+
 /** Ends what a bench started when the bench itself is told to stop. */
 export function endWithUs(end: () => void, ended: Promise<unknown>): void {
   process.once('exit', end);

@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { Pool } from 'undici';
-import { callDelivery } from '../rig/payloads.ts';
-import { callId, callResource, callWithLegs } from './calls.ts';
+import { callDelivery } from './payloads.ts';
 
 // A stand-in for the service whose calls end when it is told so: each is delivered at once, and listed only from then on.
 const connections = 64;
@@ -15,6 +14,56 @@ const answers = new Map<string, Buffer>();
 const listed = new Map<number, string[]>();
 const none = Buffer.from('{"data":[]}');
 let next = 0;
+
+/** The id of a call that begins at a second. */
+function callId(at: number, second: number): string {
+  return `${second}.${100_000 + at}`;
+}
+
+/** A call as the API lists it. */
+function callResource(at: number, second: number): Record<string, unknown> {
+  const outside = `1718${5_000_000 + ((at * 7_919) % 4_000_000)}`;
+  return {
+    id: callId(at, second),
+    direction: 'inbound',
+    status: 'missed',
+    statusCode: -1,
+    callerType: 'external',
+    callerName: 'WIRELESS CALLER',
+    callerNumber: outside,
+    calledType: 'user',
+    calledName: 'Front Desk',
+    calledNumber: String(100 + (at % 300)),
+    dialledNumber: `1845555${9_000 + (at % 40)}`,
+    callerIdInternal: '',
+    callerIdExternal: outside,
+    startTime: new Date(second * 1_000).toISOString(),
+    endTime: new Date((second + 24) * 1_000).toISOString(),
+    durationSeconds: 24,
+    talkTimeSeconds: 0,
+    transferred: 0,
+    abandoned: true,
+    recorded: false,
+    repeated: at % 5,
+  };
+}
+
+/** A call as the API shows it by itself. */
+function callWithLegs(at: number, second: number): Record<string, unknown> {
+  const call = callResource(at, second);
+  const leg = (sequence: number) => ({
+    uniqueId: `${second}.${500_000_000 + at * 2 + sequence}`,
+    callId: call.id,
+    status: 'noanswer',
+    callerNumber: call.callerNumber,
+    calledNumber: call.calledNumber,
+    startTime: call.startTime,
+    durationSeconds: 12,
+    talkTimeSeconds: 0,
+    recorded: false,
+  });
+  return { ...call, legs: [leg(0), leg(1)] };
+}
 
 interface Order {
   /** Where the deliveries go. */
