@@ -160,7 +160,6 @@ create table rollups.call_rollup (
   talk_count integer not null, -- Answered calls that report their connected time.
   answer_wait_seconds bigint not null, -- Total wait of the answered inbound calls.
   answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
   ans_le_5 integer not null,
   ans_le_10 integer not null,
   ans_le_15 integer not null,
@@ -173,7 +172,7 @@ create table rollups.call_rollup (
   primary key (local_date, account_number, local_hour, direction, is_business_hours)
 );
 
--- Numbers of the account, queues and huntgroups that calls involved; read it through dim_number and dim_queue. Rows are never deleted.
+-- Numbers of the account, queues and huntgroups that calls involved; read queues and huntgroups through dim_queue. Rows are never deleted.
 create table rollups.endpoints (
   kind text not null check (kind in ('number', 'queue', 'huntgroup')),
   endpoint text not null, -- The number; of a queue or huntgroup without one, its name.
@@ -293,10 +292,6 @@ create table rollups.sms_day_rollup (
   outbound_user_count integer not null, -- Of these, sent by a person.
   outbound_automatic_count integer not null, -- Of these, sent by a rule, through the ledger.
   outbound_unknown_count integer not null, -- Of these, without a known sender: not sent by the ledger, and the service names no user.
-  outbound_user_estimated_segment_count integer not null, -- Estimated segments of the texts without files that a person sent.
-  number_count integer not null,
-  conversation_count integer not null,
-  media_message_count integer not null,
   delivered_count integer not null, -- Outbound: delivered by the carrier's word.
   failed_count integer not null, -- Outbound: failed by the carrier's word.
   undetermined_count integer not null, -- Outbound: on its way, or a word that is not mapped.

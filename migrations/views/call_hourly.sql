@@ -1,13 +1,13 @@
 -- One row per hour of a local day, number of the account, direction, and whether the business was open when the calls began (so an hour in
 -- which it opens or closes can have two rows). Sum it by day, week, hour of the week, number or business hours; for a share, divide sums.
--- An hour without calls has no row: join dim_date. All directions together are all calls of the account. By queue: fct_queue_visit; by user:
+-- An hour without calls has no row. All directions together are all calls of the account. By queue: fct_queue_visit; by user:
 -- agent_hourly.
 create view reporting.call_hourly as
 select
   r.local_date, -- Local day.
   r.local_hour, -- Local hour. In autumn, the repeated hour includes both; in spring, one hour is missing.
   nullif(r.account_number, '') as account_number, -- The account's number; NULL if the call reports none, as internal calls do.
-  coalesce(nullif(r.account_number, ''), 'unknown') as number_key, -- The same, or unknown; see dim_number.
+  coalesce(nullif(r.account_number, ''), 'unknown') as number_key, -- The same, or unknown. reporting.number_name has its name.
   r.direction, -- internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.
   r.is_business_hours, -- Whether the schedule of the line was open when the calls began. Changed hours take effect after reporting rebuild.
   r.call_count, -- Calls.
@@ -36,7 +36,6 @@ select
   -- Answered inbound calls whose wait is unknown; 0 for other directions.
   case when r.direction = 'inbound' then r.answered_count - r.answer_wait_count else 0 end as answer_wait_unknown_count,
   r.answer_wait_seconds, -- Total wait of the answered inbound calls. Average speed of answer: divide by answer_wait_count.
-  r.longest_wait_seconds, -- Longest wait, answered or not; NULL = none known.
   r.talk_count, -- Answered calls that report their connected time: the n of talk_seconds.
   -- Connected time of the answered calls that report it, including hold time: the service reports neither hold nor after-call work.
   r.talk_seconds

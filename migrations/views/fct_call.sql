@@ -1,5 +1,5 @@
--- One row per call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed; a
--- filter on local_date reads every call. Totals are in call_hourly.
+-- One row per call. Its keys join dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed; a filter on local_date
+-- reads every call. Totals are in call_hourly.
 create view reporting.fct_call as
 select
   c.call_id, -- The service's id of the call.
@@ -51,7 +51,7 @@ select
   c.called_type, -- external, user, queue or huntgroup.
   c.called_name, -- Called party's name.
   c.called_number, -- Called party's number or extension.
-  -- The account's number; unknown if none is reported, and for internal calls. See dim_number.
+  -- The account's number; unknown if none is reported, and for internal calls. reporting.number_name has its name.
   coalesce(c.account_number, 'unknown') as number_key,
   -- The other party; unknown if no number is shown, and for internal calls. See dim_contact.
   coalesce(c.external_number, 'unknown') as contact_key,
@@ -111,7 +111,9 @@ select
   c.called_back_call_id, -- The call that returned this abandoned one, by the service.
   c.repeated_count, -- Earlier calls of the same caller within the service's own window. The service does not say how long that is.
   -- Whether the call was read with its legs. Its path through queues and users is only known then.
-  c.legs_fetched_at is not null as has_legs
+  c.legs_fetched_at is not null as has_legs,
+  -- When the call, or what its legs tell, last changed in the mirror: for incremental imports. A read that found the same may move it.
+  greatest(c.changed_at, c.legs_fetched_at) as changed_at
 from warehouse.calls c
   cross join reporting.params p
   -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it.

@@ -15,7 +15,8 @@ select
   c.status, -- Status of the whole call: answered, missed, voicemail or unknown.
   a.talk_seconds, -- Connected time of the user in this role; NULL where it is not reported.
   -- legs: the call was read with its legs; summary: only its two ends are known; search_filter: a search filtered by this user listed it.
-  a.source
+  a.source,
+  greatest(c.changed_at, c.legs_fetched_at) as changed_at -- As in fct_call.
 from warehouse.calls c
   -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
   cross join lateral (
@@ -27,7 +28,7 @@ union all
 -- A call that was not read whole shows its two ends alone.
 select c.call_id, c.started_at, owner.user_id, ends.role,
   case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end, c.status,
-  ends.talk_seconds, 'summary'
+  ends.talk_seconds, 'summary', greatest(c.changed_at, c.legs_fetched_at)
 from warehouse.calls c
   cross join lateral (values
     (case when c.caller_type = 'user' then c.caller_number end, 'placed', c.talk_seconds),

@@ -13,7 +13,7 @@ select
   v.endpoint, -- Its number, or else its name.
   v.kind || ':' || v.endpoint as queue_key, -- The queue or huntgroup; see dim_queue.
   v.account_number, -- The account's number on the call; NULL = not reported.
-  coalesce(v.account_number, 'unknown') as number_key, -- The same, unknown where none is reported; see dim_number.
+  coalesce(v.account_number, 'unknown') as number_key, -- The same, unknown where none is reported.
   v.entered_at, -- When the call entered the queue; NULL = not known.
   -- How the visit ended, from the legs that follow (ignoring telephones that only rang). answered: from this queue; overflowed: into
   -- next_queue_key; voicemail: into a mailbox; left: into a menu or elsewhere. If no leg follows, the call ended here: abandoned or

@@ -46,7 +46,8 @@ select
   case when m.direction = 'in' then m.opt_out_verdict end as opt_out_verdict,
   -- Whether it is a phone's reaction to a text, such as Liked “…” or 👍 to “…”. Reactions are no opt-outs, and no turns that wait for a
   -- reply.
-  coalesce(m.is_reaction, false) as is_reaction
+  coalesce(m.is_reaction, false) as is_reaction,
+  m.changed_at -- When the text or its receipt last changed in the mirror: for incremental imports.
 from warehouse.sms_messages m
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id

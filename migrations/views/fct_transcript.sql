@@ -10,23 +10,17 @@ select
   a.call_sentiment, -- The account's own word; NULL = not analysed.
   -- Customer satisfaction as judged by the analysis (the customer was not asked); NULL = not analysed, which does not mean zero.
   a.csat_score,
-  case when p.is_text_shown then t.csat_note end as csat_note, -- Why that score, only while params.is_text_shown.
   a.agent_performance_score, -- Agent performance as judged by the analysis; NULL = not analysed, which does not mean zero.
-  case when p.is_text_shown then t.agent_performance_note end as agent_performance_note, -- Why that score, only while params.is_text_shown.
-  a.is_action_required, -- Somebody should act; NULL = not analysed.
-  case when p.is_text_shown then t.action_required_note end as action_required_note, -- What to do, only while params.is_text_shown.
+  a.is_action_required, -- Somebody should act; NULL = not analysed. What to do is in fct_action.
   a.is_urgent_action_required, -- Somebody should act at once; NULL = not analysed.
-  -- What to do, only while params.is_text_shown.
-  case when p.is_text_shown then t.urgent_action_required_note end as urgent_action_required_note,
-  -- Summary, only while params.is_text_shown; also NULL when summarisation did not run, or when RETENTION_DAYS has removed it together with
-  -- the main points and notes.
+  -- Summary, only while params.is_text_shown; also NULL when summarisation did not run, or when RETENTION_DAYS has removed it.
   case when p.is_text_shown then t.short_summary end as short_summary,
-  case when p.is_text_shown then t.bullet_points end as bullet_points, -- Main points, only while params.is_text_shown.
   a.agent_user_id as user_key, -- Who had the extension of the recorded leg when the call started; NULL = not known. See dim_user.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
   nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it, not matched to a user; NULL = none heard.
   t.agent_talk_seconds, -- Time the agent spoke; NULL when it is not known which speaker is the agent.
-  t.customer_talk_seconds -- Time others spoke; NULL when it is not known which speaker is the agent.
+  t.customer_talk_seconds, -- Time others spoke; NULL when it is not known which speaker is the agent.
+  t.changed_at -- When the analysis last changed in the mirror: for incremental imports.
 from rollups.transcript_agents a
   cross join reporting.params p
   -- Left out of a plan that shows scores and words of the analysis alone.

@@ -28,7 +28,7 @@ select
   -- The caller's name; NULL where a placeholder, a place or a number was shown instead: see person_name.
   reporting.person_name(c.caller_name) as caller_name,
   m.account_number, -- The account's number that was called.
-  coalesce(m.account_number, 'unknown') as number_key, -- The same, unknown where none is reported; see dim_number.
+  coalesce(m.account_number, 'unknown') as number_key, -- The same, unknown where none is reported.
   coalesce(c.external_number, 'unknown') as contact_key, -- The caller; see dim_contact.
   m.wait_seconds, -- How long the caller waited; NULL = not known.
   -- How it was returned. called_back: the service says so. Otherwise what came first within the callback window: outbound_call to the

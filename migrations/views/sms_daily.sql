@@ -11,8 +11,6 @@ select
   -- Of these, without a known sender: the service names no user and the ledger did not send them, so it was another integration, or a
   -- person using one.
   coalesce(t.outbound_unknown_count, 0) as outbound_unknown_count,
-  coalesce(t.number_count, 0) as number_count, -- Distinct numbers. Cannot be summed over days or lines.
-  coalesce(t.conversation_count, 0) as conversation_count, -- Distinct conversations; a group counts as one. Cannot be summed over days.
   coalesce(t.delivered_count, 0) as delivered_count, -- Outbound: delivered, according to the carrier.
   coalesce(t.failed_count, 0) as failed_count, -- Outbound: failed, according to the carrier.
   coalesce(t.undetermined_count, 0) as undetermined_count, -- Outbound: on its way, or a word that is not mapped.
@@ -20,11 +18,6 @@ select
   coalesce(t.blocked_count, 0) as blocked_count, -- Outbound: not delivered because the number is blocked on the line; charged all the same.
   -- Failed, blocked and unmapped texts by the carrier's own words: objects with class, status, error and texts; see the cookbook.
   coalesce(t.failures, '[]') as failures,
-  -- Failed, in percent of the texts with a final receipt. Compare it with receipt_coverage_pct: it means little if few texts have a
-  -- receipt.
-  round(100.0 * t.failed_count / nullif(t.failed_count + t.delivered_count, 0), 2) as failure_rate_pct,
-  -- Texts with a final receipt, in percent of the outbound texts that were not blocked.
-  round(100.0 * (t.failed_count + t.delivered_count) / nullif(t.outbound_count - t.blocked_count, 0), 2) as receipt_coverage_pct,
   -- Texts sent by rules, from the send ledger. Includes texts found in the thread after their answer was lost.
   coalesce(c.sent_count, 0) as rule_sent_count,
   -- Their units: segments of sms, 1 for mms; the worst case where the bill is not known.

@@ -7,7 +7,6 @@ create view reporting.sms_opt_status as
 select distinct on (line, number)
   line, -- The account's line; empty for a manual decision on a number without an opt-out text.
   number, -- The other party; in a group, the sender of the text.
-  kind = 'opt_out' as is_opted_out, -- Whether opt_status is opt_out.
   -- opt_out; unsure: a text may ask not to be texted and needs a decision (trunkline opt-outs); opt_in; clear: a person decided that it was
   -- no opt-out. If a START and a STOP have the same second, the STOP counts.
   kind as opt_status,

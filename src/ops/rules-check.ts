@@ -100,8 +100,17 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
   if (lines.length === 0) return [];
   const known = await query<{ number: string; isLine: boolean }>(
     db,
-    sql`select account_number as number, is_line as "isLine" from reporting.dim_number
-      where account_number is not null order by is_line desc, number`,
+    sql`
+      select number, bool_or(is_line) as "isLine"
+      from (
+        select line as number, deleted_at is null as is_line from warehouse.sms_lines
+        union all
+        select endpoint, false from rollups.endpoints where kind = 'number'
+        union all
+        select endpoint, false from warehouse.user_endpoints where kind = 'number'
+        union all
+        select line, false from rollups.sms_day_rollup
+      ) numbers group by number order by 2 desc, 1`,
   );
   const texting = known.flatMap(({ number, isLine }) => (isLine ? [number] : []));
   if (texting.length === 0) return [];

@@ -47,14 +47,14 @@ test('every file is one view, named as the file, with its comments', async () =>
 test('a changed view is replaced, one that the release lacks is dropped, and the others are kept', async () => {
   await using database = openDatabase(url);
   const identity = (name: string) => database.value('select $1::regclass::oid::integer', `reporting.${name}`);
-  const before = { agents: await identity('agent_hourly'), dates: await identity('dim_date') };
+  const before = { agents: await identity('agent_hourly'), queues: await identity('dim_queue') };
   await database.query(`create view reporting.of_yesterday as select * from reporting.dim_user`);
   await database.query(`insert into ops.views (view_name, text_hash) values ('of_yesterday', 'x')`);
   await database.query(`update ops.views set text_hash = 'another' where view_name = 'dim_user'`);
   await migrate(url, log);
   expect(await database.value(`select to_regclass('reporting.of_yesterday')`)).toBeNull();
   expect(await identity('agent_hourly')).toBe(before.agents);
-  expect(await identity('dim_date')).toBe(before.dates);
+  expect(await identity('dim_queue')).toBe(before.queues);
   expect(await database.value(`select count(*)::integer from ops.views where text_hash in ('another', 'x')`)).toBe(0);
 });
 

@@ -169,7 +169,7 @@ async function namesThatShow(text: string): Promise<string[]> {
 
 describe('what nobody was told to show', () => {
   test('the views hold the rows whose secrets were planted', async () => {
-    const views = ['fct_call', 'fct_transcript', 'missed_calls', 'fct_sms_message', 'fct_action', 'fct_kpi'];
+    const views = ['fct_call', 'fct_transcript', 'missed_calls', 'fct_sms_message', 'fct_action'];
     for (const name of [...views, 'dim_user', 'rule_outcomes', 'sms_daily', 'sms_opt_status']) {
       expect(await facts.value(`select count(*)::integer from reporting.${name}`), name).toBeGreaterThan(0);
     }
@@ -221,7 +221,7 @@ describe('what nobody was told to show', () => {
 
   test('once told, what people wrote and said is shown, and no secret', async () => {
     await facts.params({ is_text_shown: true });
-    const shown = ['fct_action', 'fct_kpi', 'fct_sms_message', 'fct_transcript'].map((name) => `reporting.${name}`);
+    const shown = ['fct_action', 'fct_sms_message', 'fct_transcript'].map((name) => `reporting.${name}`);
     expect(await namesThatShow(written)).toEqual([...shown, 'search']);
     expect(await namesThatShow(secret)).toEqual([]);
     await facts.params({ is_text_shown: false });

@@ -85,11 +85,11 @@ test('what was skipped as opted out stands beside the words, the last of both de
   ]);
   await thread(55, [['07-01T12:06', 'in', { body: 'STOP' }]]);
   const status = () =>
-    expectRows('select right(number, 2), is_opted_out, evidence from reporting.sms_opt_status order by 1');
-  const texted = ['53 | false | inbound_word', '55 | true | inbound_word'];
-  await status().toEqual(['15 | true | service_skip', ...texted]);
+    expectRows('select right(number, 2), opt_status, evidence from reporting.sms_opt_status order by 1');
+  const texted = ['53 | opt_in | inbound_word', '55 | opt_out | inbound_word'];
+  await status().toEqual(['15 | opt_out | service_skip', ...texted]);
   await thread(15, [['06-11T12:00', 'in', { body: 'START' }]]);
-  await status().toEqual(['15 | false | inbound_word', ...texted]);
+  await status().toEqual(['15 | opt_in | inbound_word', ...texted]);
 });
 
 test('data_quality counts the texts that nobody knows of, those without a price, and the rules that failed', async () => {

@@ -67,11 +67,6 @@ test('business_seconds is the same in whatever zone it is asked from, on days th
   });
 });
 
-test('dim_date names holidays', () =>
-  expectRows(`select holiday_name, is_business_day from reporting.dim_date where local_date = '2026-03-31'`).toEqual([
-    'A feast | false',
-  ]));
-
 test('day_start is the instant at which a local day begins', async () => {
   await facts.params({ time_zone: 'America/New_York' });
   await expectRows(`

@@ -63,17 +63,15 @@ describe('fct_call', () => {
 
   test('joins every dimension by one key each, and unknown where there is none', () =>
     expectRows(`
-      select c.call_id, number_key, contact_key, d.local_date::text, d.day_name, n.is_line, k.area_code, q.queue_name, u.user_name
+      select c.call_id, number_key, contact_key, c.local_date::text, reporting.number_name(number_key), k.area_code, q.queue_name, u.user_name
       from reporting.fct_call c
-        join reporting.dim_date d using (local_date)
-        join reporting.dim_number n using (number_key)
         join reporting.dim_contact k using (contact_key)
         left join reporting.dim_queue q on q.queue_key = coalesce(c.queue_key, c.huntgroup_key)
         left join reporting.dim_user u on u.user_key = c.answered_user_key
       where c.call_id in ('1.1', '1.3', '1.9') order by 1`).toEqual([
-      '1.1 | 15559990000 | 15550000001 | 2026-03-02 | Mon | false | 555 | Support | User 1',
-      '1.3 | 15559990000 | 15550000001 | 2026-03-02 | Mon | false | 555 | Front | -',
-      '1.9 | unknown | unknown | 2026-03-02 | Mon | false | - | - | User 3',
+      '1.1 | 15559990000 | 15550000001 | 2026-03-02 | 15559990000 | 555 | Support | User 1',
+      '1.3 | 15559990000 | 15550000001 | 2026-03-02 | 15559990000 | 555 | Front | -',
+      '1.9 | unknown | unknown | 2026-03-02 | unknown | - | - | User 3',
     ]));
 
   test('credits who is learned later', async () => {
@@ -175,26 +173,15 @@ describe('the dimensions', () => {
     await queues().toEqual(later.toSpliced(1, 0, 'queue:601 | queue | Vertrieb | 2026-03-03'));
   });
 
-  test('dim_number has what the directory and the facts have', async () => {
+  test('a number of the account is named by its line, else by itself', async () => {
     await using own = await factsDatabase();
     const read = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '15:00' };
     await own.insert('warehouse.sms_lines', { line: '15559990001', name: 'Shop', ...read });
-    await own.user(2, []);
-    await own.insert('warehouse.user_endpoints', { user_id: 2, kind: 'number', endpoint: '15559990002' });
-    await own.call({ call_id: '1.1', started_at: '15:00' });
-    await own.thread(1, [['15:00', 'in']], { line: '15559990003' });
-    await own.drain();
     await own
-      .expectRows(`
-      select number_key, account_number, number_name, user_key, is_line, last_call_date is not null from reporting.dim_number
-      order by 1`)
-      .toEqual([
-        '15559990000 | 15559990000 | 15559990000 | - | false | true',
-        '15559990001 | 15559990001 | Shop | - | true | false',
-        '15559990002 | 15559990002 | 15559990002 | 2 | false | false',
-        '15559990003 | 15559990003 | 15559990003 | - | false | false',
-        'unknown | - | unknown | - | false | false',
-      ]);
+      .expectRows(
+        `select number_name, reporting.number_name(null) as none from unnest(array['15559990001', '15559990002']) n, reporting.number_name(n)`,
+      )
+      .toEqual(['Shop | -', '15559990002 | -']);
   });
 
   test('dim_contact has everybody who called or texted, and nobody who was erased', async () => {
@@ -220,9 +207,7 @@ describe('the dimensions', () => {
   test.each([
     ['dim_user', 'user_key'],
     ['dim_queue', 'queue_key'],
-    ['dim_number', 'number_key'],
     ['dim_contact', 'contact_key'],
-    ['dim_date', 'local_date'],
   ])('%s has a key that is unique and never NULL', (name, key) =>
     expectRows(
       `select count(*) > 0 as is_filled, count(*) = count(distinct ${key}) as is_key from reporting.${name}`,
@@ -242,6 +227,6 @@ test('totals of numbers and missed calls join where no number is reported', asyn
 test('the comment of each view begins with what one row is', async () => {
   const comments = `select obj_description(c.oid) from pg_class c where c.relnamespace = 'reporting'::regnamespace and c.relkind = 'v'`;
   const all = await facts.lines(comments);
-  expect(all.length).toBeGreaterThan(20);
+  expect(all.length).toBeGreaterThan(15);
   expect(all.filter((comment) => !comment.startsWith('One row per '))).toEqual([]);
 });

@@ -9,27 +9,22 @@ const { expectRows, query, thread } = facts;
 beforeAll(() => stateThreads(facts));
 afterAll(() => facts[Symbol.asyncDispose]());
 
-test('sms_daily counts by local day and line, a group once', () =>
+test('sms_daily counts by local day and line', () =>
   expectRows(`
     select local_date::text, line, inbound_count, outbound_count, outbound_user_count, outbound_automatic_count, outbound_unknown_count,
-      number_count, conversation_count, blocked_count
+      blocked_count
     from reporting.sms_daily where local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1, 2`).toEqual([
-    `2026-03-02 | ${line} | 4 | 3 | 2 | 0 | 1 | 2 | 2 | 0`,
-    `2026-03-10 | ${line} | 1 | 1 | 1 | 0 | 0 | 1 | 1 | 1`,
-    `2026-03-10 | ${otherLine} | 1 | 0 | 0 | 0 | 0 | 1 | 1 | 0`,
-    `2026-03-11 | ${otherLine} | 0 | 1 | 0 | 0 | 1 | 1 | 1 | 0`,
+    `2026-03-02 | ${line} | 4 | 3 | 2 | 0 | 1 | 0`,
+    `2026-03-10 | ${line} | 1 | 1 | 1 | 0 | 0 | 1`,
+    `2026-03-10 | ${otherLine} | 1 | 0 | 0 | 0 | 0 | 0`,
+    `2026-03-11 | ${otherLine} | 0 | 1 | 0 | 0 | 1 | 0`,
   ]));
 
-test('sms_daily shows the failure rate beside the coverage of receipts', () =>
+test('sms_daily counts what carriers say of the texts', () =>
   expectRows(`
-    select local_date::text, delivered_count, failed_count, no_receipt_count, undetermined_count, failure_rate_pct::float8,
-      receipt_coverage_pct::float8
+    select local_date::text, delivered_count, failed_count, no_receipt_count, undetermined_count
     from reporting.sms_daily where outbound_count > 0 and local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1`).toEqual(
-    [
-      '2026-03-02 | 1 | 1 | 1 | 0 | 50 | 66.67',
-      '2026-03-10 | 0 | 0 | 0 | 0 | - | -',
-      '2026-03-11 | 0 | 0 | 0 | 1 | - | 0',
-    ],
+    ['2026-03-02 | 1 | 1 | 1 | 0', '2026-03-10 | 0 | 0 | 0 | 0', '2026-03-11 | 0 | 0 | 0 | 1'],
   ));
 
 test('sms_daily keeps the words of the carrier', () =>
@@ -73,40 +68,23 @@ test('sms_opt_status has the status of each number since when, of two in one sec
   });
   const status = () =>
     own.lines(`
-      select right(number, 2), is_opted_out, opt_status, evidence, decided_at, line <> '' from reporting.sms_opt_status order by 1`);
+      select right(number, 2), opt_status, evidence, decided_at, line <> '' from reporting.sms_opt_status order by 1`);
   expect(await status()).toEqual([
-    '20 | true | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
-    '21 | false | opt_in | inbound_word | 2026-03-02T15:01:00Z | true',
-    '24 | true | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
-    '25 | false | unsure | inbound_word | 2026-03-02T15:00:00Z | true',
-    '27 | true | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
-    '29 | true | opt_out | inbound_word | 2026-03-02T15:03:00Z | true',
+    '20 | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
+    '21 | opt_in | inbound_word | 2026-03-02T15:01:00Z | true',
+    '24 | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
+    '25 | unsure | inbound_word | 2026-03-02T15:00:00Z | true',
+    '27 | opt_out | inbound_word | 2026-03-02T15:00:00Z | true',
+    '29 | opt_out | inbound_word | 2026-03-02T15:03:00Z | true',
   ]);
   const decide = (decision: string, decided_at: string, who: number) =>
     own.insert('ops.opt_outs', { number: `155510000${who}`, decision, source: 'person', decided_at });
   await decide('clear', '2099-01-01T16:00:00Z', 25);
-  expect((await status())[3]).toBe('25 | false | clear | person | 2099-01-01T16:00:00Z | true');
+  expect((await status())[3]).toBe('25 | clear | person | 2099-01-01T16:00:00Z | true');
   await decide('opt_out', '2099-01-01T17:00:00Z', 25);
   await decide('opt_out', '2099-01-01T17:00:00Z', 99);
-  expect((await status())[3]).toBe('25 | true | opt_out | person | 2099-01-01T17:00:00Z | true');
-  expect((await status()).at(-1)).toBe('99 | true | opt_out | person | 2099-01-01T17:00:00Z | false');
-});
-
-test('conversation_state says how far what was observed can be trusted', async () => {
-  const observe = (id: number, values: string, at: string) =>
-    query(
-      `update warehouse.sms_conversations set ${values}, assigned_user_id = 1, resolved_observed_at = $1 where conversation_id = ${id}`,
-      at,
-    );
-  await observe(3, 'is_resolved = true, is_assignment_known = true', '2026-03-06T22:00Z');
-  await observe(4, 'is_resolved = false', '2026-03-10T14:00Z');
-  await expectRows(`
-    select conversation_id, is_resolved, resolved_confidence, assigned_user_id, assigned_name from reporting.conversation_state
-    where conversation_id in (1, 3, 4) order by 1`).toEqual([
-    '1 | - | never_observed | - | -',
-    '3 | true | as_observed | 1 | User 1',
-    '4 | false | stale_since_inbound | - | -',
-  ]);
+  expect((await status())[3]).toBe('25 | opt_out | person | 2099-01-01T17:00:00Z | true');
+  expect((await status()).at(-1)).toBe('99 | opt_out | person | 2099-01-01T17:00:00Z | false');
 });
 
 test('a text is of a rule where the ledger knows it, whoever the service names, and of nobody known where nobody is named', async () => {

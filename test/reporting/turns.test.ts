@@ -71,7 +71,7 @@ test('business time of a reply is NULL where there was none, so that medians tak
   );
 });
 
-test('conversation_state lists who waits, and who is not known to be resolved since, until they are erased', async () => {
+test('fct_sms_turn tells who waits, and who is not known to be resolved since, until they are erased', async () => {
   await using facts = await factsDatabase();
   for (const id of [10, 11, 12]) await facts.thread(id, [['15:00', 'in']]);
   const resolve = (id: number, at: string) =>
@@ -82,15 +82,19 @@ test('conversation_state lists who waits, and who is not known to be resolved si
     );
   await resolve(11, '2026-03-02T16:00Z');
   await resolve(12, '2026-03-02T14:00Z');
+  await facts.insert('warehouse.users', { user_id: 7, first_name: 'Ann' });
+  const assigned = 'update warehouse.sms_conversations set assigned_user_id = 7';
+  await facts.query(`${assigned}, is_assignment_known = true where conversation_id = 12`);
+  await facts.query(`${assigned} where conversation_id = 10`);
   await facts.drain();
   const waiting = () =>
     facts.expectRows(`
-      select conversation_id, waiting_since_at, waiting_count from reporting.conversation_state where waiting_count > 0 order by 1`);
-  await waiting().toEqual(['10 | 2026-03-02T15:00:00Z | 1', '12 | 2026-03-02T15:00:00Z | 1']);
+      select conversation_id, turn_started_at, inbound_count, assigned_name from reporting.fct_sms_turn where is_waiting order by 1`);
+  await waiting().toEqual(['10 | 2026-03-02T15:00:00Z | 1 | -', '12 | 2026-03-02T15:00:00Z | 1 | Ann']);
   for (const table of ['messages', 'conversations'])
     await facts.query(`delete from warehouse.sms_${table} where conversation_id = 10`);
   await facts.drain();
-  await waiting().toEqual(['12 | 2026-03-02T15:00:00Z | 1']);
+  await waiting().toEqual(['12 | 2026-03-02T15:00:00Z | 1 | Ann']);
   expect(await turns(facts, 10)).toEqual([]);
 });
 
@@ -110,6 +114,6 @@ test('a reaction is no turn, and nobody waits because of one', async () => {
   await facts.drain();
   expect(await turns(facts, 20)).toEqual(['1 | user | 60 | 60 | 60 | 1']);
   await facts
-    .expectRows('select conversation_id, waiting_count from reporting.conversation_state order by 1')
-    .toEqual(['20 | -', '21 | 1']);
+    .expectRows('select conversation_id, inbound_count from reporting.fct_sms_turn where is_waiting')
+    .toEqual(['21 | 1']);
 });

@@ -77,7 +77,7 @@ test('a reaction is no last text of its thread', async () => {
   await facts.expectRows(reactions).toEqual(['false', '-', 'true', '-']);
   await facts
     .expectRows(
-      'select last_direction, message_count, last_message_at, last_inbound_at from reporting.conversation_state',
+      'select last_direction, message_count, last_message_at, last_inbound_at from warehouse.sms_conversations',
     )
     .toEqual(['out | 4 | 2026-04-21T00:01:00Z | 2026-04-21T00:00:00Z']);
 });

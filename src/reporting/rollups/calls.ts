@@ -14,7 +14,6 @@ const callCounts: Readonly<Record<string, string>> = {
   talk_count: `count(c.talk_seconds) filter (where c.outcome = 'answered')`,
   answer_wait_seconds: 'coalesce(sum(c.answer_wait_seconds), 0)',
   answer_wait_count: 'count(c.answer_wait_seconds)',
-  longest_wait_seconds: 'max(c.wait_seconds)',
   ...Object.fromEntries(
     thresholds.map((seconds) => [`ans_le_${seconds}`, `count(*) filter (where c.answer_wait_seconds <= ${seconds})`]),
   ),

@@ -110,16 +110,20 @@ export async function isErasedThread(db: Database, thread: Thread): Promise<bool
 async function readState(db: Database, { line, number, participants }: Thread): Promise<ThreadState | undefined> {
   const [row] = await query(
     db,
-    sql<ThreadState>`select s.conversation_id as "conversationId", nullif(l.name, '') as "lineName", k.name as "contactName", ${customerWords} as customer, s.message_count as "messageCount",
-       s.first_message_at as "firstAt", s.last_message_at as "lastAt", s.is_resolved as "isResolved", u.user_name as "resolvedByName",
-       s.resolved_observed_at as "resolvedObservedAt", s.resolved_confidence as "resolvedConfidence",
-       s.is_assignment_known as "isAssignmentKnown", s.assigned_name as "assignedName",
-       c.is_thread_complete as "isComplete"
-     from warehouse.sms_conversations c join reporting.conversation_state s using (conversation_id)
+    sql<ThreadState>`select c.conversation_id as "conversationId", nullif(l.name, '') as "lineName", k.name as "contactName", ${customerWords} as customer, c.message_count as "messageCount",
+       c.first_message_at as "firstAt", c.last_message_at as "lastAt", c.is_resolved as "isResolved", u.user_name as "resolvedByName",
+       c.resolved_observed_at as "resolvedObservedAt", case
+         when c.resolved_observed_at is null then 'never_observed'
+         when c.last_inbound_at > c.resolved_observed_at then 'stale_since_inbound'
+         else 'as_observed'
+       end as "resolvedConfidence",
+       c.is_assignment_known as "isAssignmentKnown", a.user_name as "assignedName", c.is_thread_complete as "isComplete"
+     from warehouse.sms_conversations c
        left join warehouse.sms_lines l on l.line = c.line
        left join reporting.dim_user u on u.user_id = c.resolved_by and c.is_resolved
+       left join reporting.dim_user a on a.user_id = c.assigned_user_id and c.is_assignment_known
        left join warehouse.contacts k on k.number = warehouse.contact_number(c.number) and c.participants_key = ''
-     where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}`,
+     where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')} and c.deleted_at is null`,
   );
   return row;
 }

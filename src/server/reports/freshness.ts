@@ -75,9 +75,12 @@ export async function readOptions(db: Database): Promise<Option[]> {
   const named = await query<Option>(
     db,
     sql`select filter, value, name from (
-        (select 'number' as filter, number_key as value,
-           case when number_name = number_key then number_key else number_name || ' (' || number_key || ')' end as name
-         from reporting.dim_number where last_call_date is not null or is_line order by 3, 2 limit ${maxOptions})
+        (select 'number' as filter, number as value,
+           case when reporting.number_name(number) = number then number else reporting.number_name(number) || ' (' || number || ')' end as name
+         from (
+           select endpoint as number from rollups.endpoints where kind = 'number'
+           union select line from warehouse.sms_lines where deleted_at is null
+         ) numbers order by 3, 2 limit ${maxOptions})
         union all
         (select 'queue', queue_key, queue_name || case kind when 'huntgroup' then ' (huntgroup)' else '' end from reporting.dim_queue order by 3, 2 limit ${maxOptions})
         union all

@@ -59,18 +59,14 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'failures, 30 days': `select f.class, f.status, f.error, sum(f.texts) from reporting.sms_daily s cross join jsonb_to_recordset(s.failures) f (class text, status text, error text, texts integer) where ${month} group by 1, 2, 3`,
   },
   fct_sms_turn: {
+    'newest waiting, 7 days': `select * from reporting.fct_sms_turn where is_waiting and turn_started_at >= now() - interval '7 days' order by turn_started_at desc limit 100`,
+    'waiting, 7 days': `select line, count(*) from reporting.fct_sms_turn where is_waiting and turn_started_at >= now() - interval '7 days' group by 1`,
     'percentiles, 7 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.fct_sms_turn where turn_started_at >= now() - interval '7 days'`,
     'percentiles, 30 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.fct_sms_turn where turn_started_at >= now() - interval '30 days'`,
   },
   sms_opt_status: {
-    'who opted out': 'select * from reporting.sms_opt_status where is_opted_out order by decided_at desc limit 100',
+    'who opted out': `select * from reporting.sms_opt_status where opt_status = 'opt_out' order by decided_at desc limit 100`,
     'one number': 'select * from reporting.sms_opt_status where number = {number}',
-  },
-  conversation_state: {
-    'newest 100': 'select * from reporting.conversation_state order by last_message_at desc nulls last limit 100',
-    'one number': 'select * from reporting.conversation_state where number = {number}',
-    'newest waiting, 7 days': `select * from reporting.conversation_state where waiting_since_at >= now() - interval '7 days' order by waiting_since_at desc limit 100`,
-    'waiting, 7 days': `select line, count(*) from reporting.conversation_state where waiting_since_at >= now() - interval '7 days' group by 1`,
   },
   fct_transcript: {
     'newest 100': `select * from reporting.fct_transcript where call_started_at >= now() - interval '7 days' order by call_started_at desc limit 100`,
@@ -83,19 +79,11 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'urgent and open, 7 days': `select * from reporting.fct_action where is_open and call_started_at >= now() - interval '7 days' and is_urgent limit 100`,
     'open, 7 days, newest': `select * from reporting.fct_action where is_open and call_started_at >= now() - interval '7 days' order by call_started_at desc limit 100`,
   },
-  fct_kpi: {
-    'a day of one agent': `select * from reporting.fct_kpi where call_started_at >= now() - interval '1 day' and user_key = {agent}`,
-    'a day by measure': `select kpi_name, avg(kpi_value), count(kpi_value) from reporting.fct_kpi where call_started_at >= now() - interval '1 day' group by 1`,
-  },
   rule_outcomes: { 'as it is': 'select * from reporting.rule_outcomes limit 100' },
   completeness: { '30 days': `select * from reporting.completeness where utc_date > current_date - 30` },
   dim_user: { all: 'select * from reporting.dim_user' },
   dim_queue: { all: 'select * from reporting.dim_queue' },
-  dim_number: { all: 'select * from reporting.dim_number' },
   dim_contact: { 'one number': 'select * from reporting.dim_contact where contact_key = {number}' },
-  dim_date: {
-    'this year': `select * from reporting.dim_date where local_date between current_date - 365 and current_date`,
-  },
   data_quality: { 'as it is': 'select * from reporting.data_quality' },
   search: {
     'a rare word': `select * from reporting.search('warranty', 50)`,
