@@ -13,11 +13,11 @@ import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { signInLink } from '../server/sign-in.ts';
-import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { withTimeout } from '../shared/timeout.ts';
+import { startWebhookRegistration } from '../sync/subscriptions/registration.ts';
 import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 

@@ -1,10 +1,11 @@
-import type { Settings } from '../../config/settings.ts';
-import { ServiceError } from '../api-client/client.ts';
-import type { Context } from '../context.ts';
-import { backoffMs } from '../shared/backoff.ts';
-import { startLoop } from '../shared/loop.ts';
-import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
-import { checkSeconds } from '../sync/subscriptions/store.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { type Service, ServiceError } from '../../api-client/client.ts';
+import type { OpenDatabase } from '../../db/database.ts';
+import { backoffMs } from '../../shared/backoff.ts';
+import type { Log } from '../../shared/log.ts';
+import { startLoop } from '../../shared/loop.ts';
+import { ensureSubscriptions } from './ensure.ts';
+import { checkSeconds } from './store.ts';
 
 export interface WebhookRegistration {
   /** False without an API or credentials. */
@@ -12,28 +13,37 @@ export interface WebhookRegistration {
   stop(): Promise<void>;
 }
 
-/**
- * Milliseconds between two checks of the subscriptions, and before the first retry of a failed check. Further retries
- * double it.
- */
-const defaultPace = { everyMs: checkSeconds * 1_000, firstRetryMs: 5_000 };
+const everyMs = checkSeconds * 1_000;
+/** Milliseconds before the first retry of a failed check. Further retries double it. */
+const firstRetryMs = 5_000;
 
 /**
  * Registers the webhooks of this receiver in the background, and checks and repairs them every half minute. Without an
  * API or credentials, logs one warning and registers nothing.
  */
 export function startWebhookRegistration(
-  context: Context,
+  {
+    service,
+    database,
+    log,
+    settings: { api, receiver },
+    processId,
+  }: {
+    readonly service: Service | undefined;
+    readonly database: OpenDatabase;
+    readonly log: Log;
+    readonly settings: Pick<Settings, 'api' | 'receiver'>;
+    readonly processId: string;
+  },
   publicUrl: string,
   secret: string,
-  { everyMs, firstRetryMs } = defaultPace,
 ): WebhookRegistration {
-  const { service, database, log, settings, processId } = context;
   if (!service) {
-    log.warn(`PUBLIC_URL is set, but no webhook is registered: set ${missingSettings(settings)}`);
+    const missing = [api.baseUrl === undefined && 'API_BASE_URL', api.key === undefined && 'API_KEY'];
+    log.warn(`PUBLIC_URL is set, but no webhook is registered: set ${missing.filter(Boolean).join(' and ')}`);
     return { isStarted: false, stop: () => Promise.resolve() };
   }
-  const { previousSecret } = settings.receiver;
+  const { previousSecret } = receiver;
   const deps = { service, db: database.db, log, publicUrl, secret, previousSecret, processId };
   const loop = startLoop({
     name: 'Checking the webhook subscriptions',
@@ -49,10 +59,4 @@ export function startWebhookRegistration(
 function withScope(error: unknown): never {
   const scope = error instanceof ServiceError ? error.scope : undefined;
   throw scope === undefined ? error : new Error(`The API key needs the scope ${scope}`, { cause: error });
-}
-
-function missingSettings({ api }: Settings): string {
-  return [api.baseUrl === undefined && 'API_BASE_URL', api.key === undefined && 'API_KEY']
-    .filter(Boolean)
-    .join(' and ');
 }
