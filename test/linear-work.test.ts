@@ -5,7 +5,6 @@ import { parseContacts } from '../src/cli/contacts.ts';
 import { contains } from '../src/rules/conditions/condition.ts';
 import { createTemplates } from '../src/rules/conditions/template.ts';
 import { plainText } from '../src/rules/facts/values.ts';
-import { routingBelow } from '../src/server/hooks.ts';
 import { html } from '../src/server/html.ts';
 import { plainKey } from '../src/shared/json.ts';
 import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
@@ -32,7 +31,6 @@ const template = createTemplates('UTC')(
   '{{ message.text | strip | strip_html | truncatewords: 20 }}',
 );
 if (!('render' in template)) throw new Error(template.message);
-const route = routingBelow('https://example.com/below');
 
 const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'the verdict on opt-outs': optOutVerdict,
@@ -57,7 +55,6 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'a page': (words) => html`${words}`,
   storage: (words) => [storableText(words), storableJson({ x: words })],
   'a typed thread': typedThreadKey,
-  'the path of a request': (words) => route(`/below/hooks/${words}`),
   'the address of a subscription': (words) => [receiverOf(words), sameAddress(`https://x/${words}`, words)],
   'a refusal': (words) => quoted(words, 'secret'),
   'Retry-After': (words) => retryAfterMs(words, words, 0),

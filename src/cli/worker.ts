@@ -13,7 +13,7 @@ import type { Output } from './output.ts';
 const minConnections = 4;
 
 // Loaded on demand, because most workers serve no HTTP.
-const server = () => import('../server/metrics.ts');
+const server = () => import('../server/health.ts');
 
 export async function runWorker(entry: Entry): Promise<Output> {
   const given = readySettings(

@@ -8,15 +8,11 @@ import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { createGuard } from './admin.ts';
+import { type Listening, listen } from './app.ts';
 import { registerHealth } from './health.ts';
-import { largestBody, registerHooks, routingBelow } from './hooks.ts';
-import { type Listening, listen } from './listen.ts';
-import { createBodyBudget } from './read-body.ts';
+import { registerHooks, routingBelow } from './hooks.ts';
 
 export type Receiver = Listening;
-
-/** Memory for bodies of deliveries. The copies of a body on its way to Postgres take about four times its size. */
-const maxBodyBytes = 32 * largestBody;
 
 /**
  * Listens for deliveries and serves the daemon's pages. `pages` adds routes that need the admin token. Rejects if HOST
@@ -53,7 +49,6 @@ export async function createReceiver(
         registerHooks(scope, {
           inbox,
           isOurLine: lines.isOurLine,
-          bodies: createBodyBudget(maxBodyBytes),
           tokens: [secret, previousSecret].filter((token) => token !== undefined),
           metrics,
           log,

@@ -47,7 +47,7 @@ export function createMetrics() {
   });
   const requests = new Counter({
     name: 'trunkline_requests_refused_total',
-    help: 'Refused requests: a wrong ADMIN_TOKEN; and connections over the limit.',
+    help: 'Refused requests with a wrong ADMIN_TOKEN, and connections beyond the limit.',
     labelNames: ['reason'] as const,
     registers,
   });

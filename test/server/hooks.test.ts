@@ -130,27 +130,6 @@ describe('the size', () => {
     expect([413, undefined]).toContain(answer?.status);
     expect(await deliveries()).toEqual([]);
   });
-
-  test('that opens to much is sent away while many such wait, and nothing that was accepted is lost', async () => {
-    const bomb = gzipSync(Buffer.alloc(mebibyte, ' '));
-    const answered: number[] = [];
-    const post = async () => {
-      const { status, headers } = await send('/AccountEndedCalls', bomb, gzip);
-      if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-      answered.push(status);
-    };
-    await whileLocked(async (commit) => {
-      // Some more than there is room for: all have to arrive before the first insert gives up waiting for the lock.
-      const sent = Array.from({ length: 40 }, post);
-      await until(() => answered.length > 0);
-      expect(new Set(answered)).toEqual(new Set([503]));
-      await commit();
-      await Promise.all(sent);
-    });
-    const accepted = answered.filter((status) => status === 202).length;
-    expect(accepted).toBeGreaterThan(20);
-    expect(await deliveries()).toHaveLength(accepted);
-  });
 });
 
 describe('a delivery is understood', () => {
@@ -163,10 +142,10 @@ describe('a delivery is understood', () => {
   });
 
   const endings =
-    '/AccountEndedCalls /AccountEndedCalls/ /Account-Ended-Calls /accountendedcalls /account-ended-calls /%zz /NeverHeardOf / ' +
-    '/AccountEndedCalls/Account-SMS /AccountEndedCalls/Account-Ended-Calls /AccountEndedCalls?secret=x /AccountEndedCalls% ' +
-    '/AccountEndedCalls/a/b/c?x=1 /AccountEndedCalls/100% /AccountEndedCalls%?a=% /Account%2DEnded%2DCalls ' +
-    `/%E0%A4%A/AccountSMS /AccountEndedCalls/%E0%A4%A /AccountEndedCalls/${'x'.repeat(700)} /${'NeverHeardOf'.repeat(500)}`;
+    '/AccountEndedCalls /AccountEndedCalls/ /Account-Ended-Calls /accountendedcalls /account-ended-calls /NeverHeardOf / ' +
+    '/AccountEndedCalls/Account-SMS /AccountEndedCalls/Account-Ended-Calls /AccountEndedCalls?secret=x ' +
+    '/AccountEndedCalls/a/b/c?x=1 /AccountEndedCalls?a=% /Account%2DEnded%2DCalls ' +
+    `/AccountEndedCalls/${'x'.repeat(700)} /${'NeverHeardOf'.repeat(500)}`;
   test.each(['', ...endings.split(' ')])('at …%s', async (ending) => {
     expect((await send(ending, json)).status).toBe(202);
     expect(await deliveries()).toMatchObject([{ event_type: 'AccountEndedCalls', content_type: null }]);
@@ -306,35 +285,19 @@ test.each([
   expect(await deliveries()).toEqual([]);
 });
 
-test('below the path of PUBLIC_URL an address is the same, whether or not a proxy takes that away', () => {
+test('below the path of PUBLIC_URL hooks are reached, whether or not a proxy takes that away, and nothing else is', () => {
   const routed = routingBelow('https://mirror.example/in/here/');
   const alike = routingBelow('https://mirror.example/hooks');
+  const elsewhere = ['/in/hereafter', '/in/here?hooks/s/AccountSMS', '/in/here/', '/in/here/metrics', '/in/here/hooks'];
   expect([
-    ...[
-      '/in/here/hooks/s/AccountSMS/more?x=1',
-      '/hooks/s/AccountSMS',
-      '/in/hereafter',
-      '/in/here?hooks/s/AccountSMS',
-    ].map(routed),
-    ...['/hooks/s/AccountSMS', '/hooks/hooks/s/AccountSMS'].map(alike),
+    ...['/in/here/hooks/s/AccountSMS?x=1', '/hooks/s/AccountSMS', ...elsewhere].map(routed),
+    ...['/hooks/s/AccountSMS', '/hooks/hooks/s/AccountSMS', '/hooks/metrics'].map(alike),
     routingBelow('https://mirror.example')('/healthz'),
   ]).toEqual([
-    ...['/hooks/s/AccountSMS?x=1', '/hooks/s/AccountSMS', '/in/hereafter', '/in/here?hooks/s/AccountSMS'],
-    ...['/hooks/s/AccountSMS', '/hooks/s/AccountSMS', '/healthz'],
+    ...['/hooks/s/AccountSMS?x=1', '/hooks/s/AccountSMS', ...elsewhere],
+    ...['/hooks/s/AccountSMS', '/hooks/s/AccountSMS', '/hooks/metrics'],
+    '/healthz',
   ]);
-  for (const path of [
-    '/hooks',
-    '/in/hooks',
-    '/api',
-    '/queues',
-    '/reports',
-    '/oauth',
-    '/metrics',
-    '/in/here',
-    '/%68ooks',
-  ])
-    for (const page of ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/targets'])
-      expect(routingBelow(`https://mirror.example${path}`)(`${path}${page}`).startsWith(`${path}/`), path).toBe(true);
 });
 
 test('a delivery on a connection that is still open while the receiver closes is taken like any other', async () => {

@@ -1,4 +1,4 @@
-import { networkInterfaces } from 'node:os';
+import { lookup } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createContext } from '../../src/context.ts';
 import { registerPages } from '../../src/server/pages.ts';
@@ -207,9 +207,10 @@ test('a process whose migrations are missing is not ready, and from when they ar
 test('a receiver at localhost answers at each of its addresses', async () => {
   const both = await open(database.url, { HOST: 'localhost' });
   onTestFinished(() => both[Symbol.asyncDispose]());
-  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
-  for (const host of hasIpv6 ? ['127.0.0.1', '[::1]'] : ['127.0.0.1'])
+  for (const { address, family } of await lookup('localhost', { all: true })) {
+    const host = family === 6 ? `[${address}]` : address;
     expect((await fetch(`http://${host}:${both.receiver.port}/healthz`)).status, host).toBe(200);
+  }
 });
 
 describe('when a page fails', () => {
