@@ -7,7 +7,7 @@ import { ago, dollars, quantity, readFirst, sendStateNames, simulatedWords, span
 import { adviceOf } from '../ops/health-checks/check.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
-import { signInLink } from '../server/sign-in.ts';
+import { signInLink } from '../server/auth.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
 import { labelled, type Output, renderColumns } from './output.ts';

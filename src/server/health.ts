@@ -8,8 +8,8 @@ import { createGauges } from '../ops/gauges.ts';
 import { cachedFor, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { processMetrics } from '../shared/metrics.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { createGuard } from './admin.ts';
 import { type Listening, listen } from './app.ts';
+import { createGuard } from './auth.ts';
 
 /** If Postgres doesn't answer within so many milliseconds, it counts as unreachable. */
 const timeoutMs = 2_000;

@@ -7,8 +7,8 @@ import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { createGuard } from './admin.ts';
 import { type Listening, listen } from './app.ts';
+import { createGuard } from './auth.ts';
 import { registerHealth } from './health.ts';
 import { registerHooks, routingBelow } from './hooks.ts';
 

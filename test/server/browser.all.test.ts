@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { applyRules } from '../../src/rules/versions.ts';
-import { signInLink } from '../../src/server/sign-in.ts';
+import { signInLink } from '../../src/server/auth.ts';
 import { launchBrowser } from '../browser.ts';
 import { adminToken, fill, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';

@@ -113,26 +113,24 @@ describe('wrong tokens', () => {
   const warnings = (own: Opened) =>
     own.logged().match(/"address":"127\.0\.0\.1","msg":"A request had a wrong ADMIN_TOKEN/g)?.length;
 
-  test('are refused ever more slowly, counted, and logged once; the right one passes at once', async () => {
+  test('are refused after half a second, counted, and logged once; no token at all is refused at once', async () => {
     await using own = await open(database.url);
-    const guess = (at: number) => own.ask('/metrics', { authorization: `Bearer a-wrong-token-${at}` });
-    const delays: number[] = [];
-    for (let at = 0; at < 8; at += 1) {
+    const delayOf = async (headers: Record<string, string>) => {
       const began = performance.now();
-      expect((await guess(at)).status).toBe(401);
-      delays.push(performance.now() - began);
-    }
-    // Timers never fire early, so that a slow machine only adds to these.
-    expect(delays.at(-1)).toBeGreaterThan(350);
-    expect(delays.reduce((sum, each) => sum + each)).toBeGreaterThan(1_750);
+      expect((await own.ask('/metrics', headers)).status).toBe(401);
+      return performance.now() - began;
+    };
+    const guesses = await Promise.all([1, 2, 3].map((at) => delayOf({ authorization: `Bearer a-wrong-token-${at}` })));
+    // Timers may fire a millisecond early.
+    expect(Math.min(...guesses)).toBeGreaterThan(490);
     // A browser that was not asked yet is none.
-    for (let at = 0; at < 5; at += 1) expect((await own.ask('/')).status).toBe(401);
-    expect(await counted(own)).toBe(8);
+    await delayOf({});
+    expect(await counted(own)).toBe(3);
     expect(warnings(own)).toBe(1);
     expect(own.logged()).not.toContain('a-wrong-token');
   });
 
-  test('in great number hold no connections, nor the right one up', async () => {
+  test('in great number hold neither connections nor the right one up', async () => {
     await using own = await open(database.url);
     const guessers = Array.from({ length: 25 }, () =>
       openSocket(own.receiver.port, 'GET /healthz HTTP/1.1', 'Host: x'),
@@ -140,12 +138,16 @@ describe('wrong tokens', () => {
     const statuses = () => guessers.flatMap(answersOf);
     await until(() => statuses().length === 25);
     // On open connections and in one go, so that the receiver takes them all before it has answered one.
+    const answeredAt: number[] = [];
     for (const { socket } of guessers)
-      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n'.repeat(8));
+      socket
+        .on('data', () => answeredAt.push(performance.now()))
+        .write('GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n'.repeat(8));
     expect((await own.get('/metrics')).status).toBe(200);
     await until(() => statuses().length === 225);
-    const count = (status: string) => statuses().filter((each) => each === status).length;
-    expect([count('200'), count('401'), count('429')]).toEqual([25, 50, 150]);
+    expect(statuses().filter((each) => each === '401')).toHaveLength(200);
+    // Most are refused at once, and fifty half a second later.
+    expect(Math.max(...answeredAt) - Math.min(...answeredAt)).toBeGreaterThan(200);
     expect(await counted(own)).toBe(200);
     expect(warnings(own)).toBe(1);
   });

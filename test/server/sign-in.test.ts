@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createContext } from '../../src/context.ts';
+import { signInLink } from '../../src/server/auth.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
-import { hasSession, isLinkCode, sessionCookie, signInLink } from '../../src/server/sign-in.ts';
 import { adminToken, migrated, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { captureLog } from '../world/log.ts';
@@ -83,17 +83,20 @@ describe('a sign-in link', () => {
     expect((await open(`${receiver.url}/sign-in`)).status).toBe(401);
   });
 
-  test('ends after an hour, and what it signed in after a month', () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 });
+  test('ends after an hour, and what it signed in after a month', async () => {
+    const began = 1_800_000_000_000;
+    vi.useFakeTimers({ toFake: ['Date'], now: began });
     onTestFinished(() => void vi.useRealTimers());
-    const code = new URL(link()).searchParams.get('code') ?? '';
-    const headers = { cookie: `other=1; ${sessionCookie(adminToken, false).split(';')[0]}` };
-    vi.setSystemTime(1_800_000_000_000 + 3_599_000);
-    expect([isLinkCode(adminToken, code), hasSession(adminToken, headers)]).toEqual([true, true]);
-    vi.setSystemTime(1_800_000_000_000 + 3_601_000);
-    expect([isLinkCode(adminToken, code), hasSession(adminToken, headers)]).toEqual([false, true]);
-    vi.setSystemTime(1_800_000_000_000 + 31 * 86_400_000);
-    expect(hasSession(adminToken, headers)).toBe(false);
+    const [code, { cookie }] = [link(), await signedIn()];
+    const statusAfter = async (milliseconds: number, url: string, headers: Record<string, string> = {}) => {
+      vi.setSystemTime(began + milliseconds);
+      return (await open(url, headers)).status;
+    };
+    const page = `${receiver.url}/api/status`;
+    expect(await statusAfter(3_599_000, code)).toBe(303);
+    expect(await statusAfter(3_601_000, code)).toBe(401);
+    expect(await statusAfter(3_601_000, page, { cookie: `other=1; ${cookie}` })).toBe(200);
+    expect(await statusAfter(31 * 86_400_000, page, { cookie })).toBe(401);
   });
 });
 
@@ -120,7 +123,6 @@ describe('a browser that has signed in', () => {
 test.each([
   ['the token with a blank', ` ${adminToken}`],
   ['the token with a word', `${adminToken} admin`],
-  ['a part of the token', adminToken.slice(3)],
   ['the token in capitals', adminToken.toUpperCase()],
 ])('a user name that is %s is not logged', async (_, user) => {
   const headers = { authorization: `Basic ${btoa(`${user}:${adminToken}`)}`, 'sec-fetch-site': 'same-origin' };

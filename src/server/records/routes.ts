@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { createRulesReader, type RulesReader } from '../../rules/versions.ts';
-import { signInOf } from '../admin.ts';
 import {
   answering,
   limited,
@@ -15,6 +14,7 @@ import {
   servePage,
   textOf,
 } from '../answering.ts';
+import { signInOf } from '../auth.ts';
 import { liveScript } from '../html.ts';
 import { maxCsvRows, pageNumberOf, readAll, readCsv, readPage } from '../row-list.ts';
 import { doneSentence, registerActions } from './actions.ts';
