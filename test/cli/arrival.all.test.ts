@@ -48,17 +48,6 @@ test.each(processes)(
   },
 );
 
-test.each([
-  ['worker', '', { password: 'wrong' }, 'the password of DATABASE_URL'],
-  ['worker', '', { pathname: '/not_there' }, 'Create the database'],
-  ['web', inject('redisUrl'), { password: 'wrong' }, 'the password of DATABASE_URL'],
-] as const)('%s with REDIS_URL=%s and %j fails at once, in one sentence', async (name, redis, change, cure) => {
-  const command = start(name, Object.assign(new URL(databaseUrl), change).href, redis);
-  expect(await command.ended).toBe(1);
-  expect(command.err()).not.toContain(waiting);
-  expect(command.err().trim().split('\n')).toEqual([expect.stringContaining(cure)]);
-});
-
 describe('a database that lacks migrations', () => {
   /** A migrated database from whose list one migration is taken, and the way to put it back. */
   async function lacking() {

@@ -31,9 +31,6 @@ async function idle(options: Partial<Parameters<typeof createWorld>[0]> = {}): P
   return world;
 }
 
-const found = async ({ context }: World, check: string) =>
-  healthChecks(await takeSnapshot(context)).filter((each) => each.check === check);
-
 test('a release waits for an advisory lock of the queue library, and names who holds it', async () => {
   const url = await databaseForTest();
   const dashboard = await otherProgram(url, 'a dashboard');
@@ -47,16 +44,6 @@ test('a release waits for an advisory lock of the queue library, and names who h
   await migrating;
   await dashboard.query(libraryLock);
   await migrateAll(url, silent);
-});
-
-test('more connections than Postgres allows are a check of their own', async () => {
-  const world = await idle();
-  await world.query(
-    `insert into ops.processes (process_id, role, started_at, seen_at, connections) values ('many', 'worker', now(), now(), 100000)`,
-  );
-  const [check] = await found(world, 'connections_short');
-  expect(check).toMatchObject({ level: 'warning', detail: expect.stringContaining('100000 connections') });
-  expect(check?.remedy).toContain('DATABASE_POOL_SIZE');
 });
 
 /** A folder of its own small disk, for the user that Postgres runs as; undefined where none can be mounted. */

@@ -3,7 +3,6 @@ import { createContext } from '../../src/context.ts';
 import { query as ask } from '../../src/db/database.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
-import { auditQuality } from '../../src/reporting/audits.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { renderReport } from '../../src/server/reports/page.ts';
@@ -77,18 +76,6 @@ const faults = [
       /^The reports of calls and texts stand still: .* for \d+ s\. The error was: permission denied for table call_rollup/,
   },
   {
-    what: 'a column that is gone',
-    breaks: 'alter table rollups.call_agent_rollup rename column rang_count to gone',
-    mends: 'alter table rollups.call_agent_rollup rename column gone to rang_count',
-    sentence: /^The reports of calls and texts stand still: .*rang_count/,
-  },
-  {
-    what: 'a table that is gone',
-    breaks: 'alter table rollups.contacts rename to gone',
-    mends: 'alter table rollups.gone rename to contacts',
-    sentence: /^The reports of calls and texts stand still: .*rollups\.contacts/,
-  },
-  {
     what: 'totals of rules that cannot be written',
     breaks: 'revoke insert on rollups.rule_outcome_rollup from current_user',
     mends: 'grant insert on rollups.rule_outcome_rollup to current_user',
@@ -134,31 +121,4 @@ test('a lock that somebody holds ends the wait, and is told', async () => {
     expect(checks).toMatchObject([{ check: 'reports_behind', level: 'warning' }]);
     expect(checks[0]?.detail).toContain('lock timeout');
   });
-});
-
-test('a value that no total can hold is told with its quarter of an hour', async () => {
-  const endless = { body: null, body_segment_count: 2_000_000_000, sent_by: 1 };
-  await facts.thread(1, [
-    ['2026-03-03T10:00:00Z', 'out', endless],
-    ['2026-03-03T10:01:00Z', 'out', endless],
-  ]);
-  await drains();
-  const found = await told();
-  expect(found.checks).toMatchObject([{ check: 'reports_behind', level: 'warning' }]);
-  expect(found.checks[0]?.sentence).toBe('The reports lack 1 change that could not be counted.');
-  expect(found.checks[0]?.detail).toMatch(/^The first are texts from 2026-03-03 00:00 UTC \(.*out of range/);
-  expect(found).toMatchObject({ shown: ['reports_behind'] });
-  await query('update warehouse.sms_messages set body_segment_count = 1');
-  await query('update ops.rollup_troubles set retry_at = now()');
-});
-
-test('calls whose start was not understood are told, once they were counted', async () => {
-  await call({ call_id: 'undated', started_at: null });
-  await auditQuality(db, 0);
-  const { checks, shown } = await told();
-  expect(checks).toMatchObject([{ check: 'reports_behind', level: 'warning' }]);
-  expect(checks[0]?.sentence).toBe('Calls without a start that was understood, so that no report has them: 1.');
-  expect(shown).toEqual(['reports_behind']);
-  await query(`delete from warehouse.calls where call_id = 'undated'`);
-  await auditQuality(db, 0);
 });

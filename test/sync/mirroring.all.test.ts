@@ -2,6 +2,8 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
 
+/* What becomes of reads in hand when workers close: queues/contract.ts and cli/stop.all.test.ts. */
+
 const worlds = new Map<string, World>();
 for (const backend of backends)
   worlds.set(backend, await createWorld({ backend, workers: null, sandbox: { deliveryRetriesMs: [50] } }));
@@ -20,9 +22,6 @@ describe.each(backends)('on %s', (backend) => {
   const count = (table: string) => value(`select count(*)::integer from warehouse.${table}`);
   const ofCall = (columns: string, id: string) =>
     value(`select ${columns} from warehouse.calls where call_id = $1`, id);
-  const isMirrored = async (id: string) => (await ofCall('call_id', id)) === id;
-  const isBegun = async (id: string) =>
-    (await value(`select read_at is not null from ops.sync_targets where kind = 'call' and key = $1`, id)) === true;
   const bodiesOf = async (number: string) =>
     (await query<{ body: string }>('select body from warehouse.sms_messages where number = $1 order by 1', number)).map(
       ({ body }) => body,
@@ -45,17 +44,6 @@ describe.each(backends)('on %s', (backend) => {
     expect(await status('sms_message_delivery_events')).toBe('delivered');
   });
 
-  test('a receipt that names nothing but its text has the thread read again', async () => {
-    await work();
-    const { id, number } = await sandbox.emit.sms({ direction: 'out', number: '15551115001', text: 'At nine' });
-    await settled();
-    await sandbox.emit.sms({ number, text: 'Nobody told of this', announce: false });
-    const answer = await world.deliver('AccountSMS', { messageId: id, status: 'delivered', timestamp: 1 });
-    expect(await answer.json()).toMatchObject({ received: 1 });
-    await settled();
-    expect(await bodiesOf(number)).toEqual(['At nine', 'Nobody told of this']);
-  });
-
   test('a call is mirrored with legs, and with a recording and a transcript that come late', async () => {
     await work();
     const late = { recordingAfterMs: 600, transcriptAfterMs: 800 };
@@ -66,35 +54,5 @@ describe.each(backends)('on %s', (backend) => {
     expect(recordings.length).toBeGreaterThan(0);
     await until(async () => (await ofCall(states, id)) === whole);
     expect(await value('select max(leg_pairing) from warehouse.transcripts where call_id = $1', id)).toBe('exact');
-  });
-
-  test('workers that close finish the read in hand', async () => {
-    const workers = await work();
-    sandbox.faults({ kind: 'slow', when: 'before', ms: 400 });
-    const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
-    await until(() => isBegun(id));
-    await workers.close(5_000);
-    sandbox.faults();
-    expect(await isMirrored(id)).toBe(true);
-  });
-
-  test('workers that close give up at their deadline, and those of another process read what was in hand', async () => {
-    const { databaseUrl, redisUrl } = world.context.settings;
-    const stores = { databaseUrl, ...(redisUrl !== undefined && { redisUrl }) };
-    const api = { url: sandbox.url, key: sandbox.apiKey };
-    const other = await createWorld({ backend, ...stores, api, workers: null });
-    onTestFinished(other.close);
-    const workers = await work();
-    await settled();
-    sandbox.faults({ kind: 'slow', when: 'before', ms: 60_000 });
-    const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
-    await until(() => isBegun(id));
-    const began = performance.now();
-    await workers.close(300);
-    expect(performance.now() - began).toBeLessThan(30_000);
-    expect(await isMirrored(id)).toBe(false);
-    sandbox.faults();
-    await other.work();
-    await until(() => isMirrored(id));
   });
 });

@@ -172,6 +172,17 @@ test('one whose claim ended does not end the claim of the next', async () => {
   expect(await value('select claimed_until > now() from ops.rule_actions where run_id = $1', runId)).toBe(true);
 });
 
+test('a step waits for the one before it, also where the process that had that died', async () => {
+  const runId = await noted();
+  await query(`insert into ops.rule_actions (run_id, ordinal, kind, state) values ($1, 2, 'reopen', 'waiting')`, runId);
+  for (let process = 0; process < 2; process += 1) {
+    expect(await taken()).toMatchObject({ ordinal: 1 });
+    expect(await claimActions(db, { targetsExcept: [] }, 8)).toEqual([]);
+  }
+  await performAction(serviceThat().parts, await taken(), signal);
+  expect(await taken()).toMatchObject({ ordinal: 2 });
+});
+
 test('a request that leaves is counted, a turn in which none left is not', async () => {
   const runId = await matched('assign', { to: { kind: 'user', userId: 7 } });
   const { asked, parts } = serviceThat(
