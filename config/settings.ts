@@ -277,6 +277,9 @@ const variables = z.object({
       doc: 'Time zone of the days in the reports, of the times on pages, and of the business hours and times in rules. Until it is set, rules that speak of hours do not act on a real account; `UTC` is a choice too.',
       otherwise: 'UTC',
     }),
+  PAGES_WORDS: oneOf('shown', 'hidden').default('shown').register(documentation, {
+    doc: 'Whether the pages show what people wrote and said to whoever signed in.',
+  }),
   SEARCH_LANGUAGE: z
     .string()
     .regex(/^[a-z_][a-z0-9_]*$/, { error: 'must be a text search configuration of Postgres, such as english' })
@@ -470,6 +473,8 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     rulesFile: read.RULES_FILE,
     rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE ?? 'UTC',
+    /** Whether pages show what people wrote and said. */
+    arePageWordsShown: read.PAGES_WORDS === 'shown',
     /** Whether somebody chose the time zone. */
     isTimeZoneSet: read.TIME_ZONE !== undefined,
     /** Time zone of the hours in rules. Undefined while nobody has chosen one: rules that speak of hours do not act then. */

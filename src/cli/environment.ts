@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable, withPlainSslMode } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
-import { createDatabase, type Database } from '../db/database.ts';
+import { createDatabase, type OpenDatabase } from '../db/database.ts';
 import { findRunning, type Running } from '../local/data-folder.ts';
 import { toType } from '../shared/command-name.ts';
 import { createCommandLog } from './terminal.ts';
@@ -44,8 +44,7 @@ export async function commandSettings(
 export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
 
 /** What a command opens: its database, and the settings it was opened with. */
-interface CommandDatabase extends AsyncDisposable {
-  readonly db: Database;
+interface CommandDatabase extends OpenDatabase {
   readonly settings: Settings;
 }
 

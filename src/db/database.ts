@@ -44,8 +44,10 @@ export function createDatabase(options: {
    * firewall that forgot it, or a host that is gone, sends no reset. Default: no limit.
    */
   statementMs?: number;
+  /** Postgres refuses every write. */
+  isReadOnly?: boolean;
 }): OpenDatabase {
-  const { url, statementMs } = options;
+  const { url, statementMs, isReadOnly = false } = options;
   const canceledMs = statementMs === undefined ? 0 : Math.round(0.8 * statementMs);
   const onLost = (error: Error) => {
     // If Postgres stops while the pool is being closed, a warning would be noise.
@@ -55,7 +57,10 @@ export function createDatabase(options: {
     max: options.maxConnections,
     application_name: `trunkline ${options.name}`,
     query_timeout: statementMs,
-    onConnect: prepareSession(url, { statement_timeout: String(canceledMs) }),
+    onConnect: prepareSession(url, {
+      statement_timeout: String(canceledMs),
+      ...(isReadOnly && { default_transaction_read_only: 'on' }),
+    }),
   });
   const db = kyselyOf(pool, async (client) => storingClient(client));
   return {

@@ -2,7 +2,7 @@
 export interface ConnectionShares {
   /** For the whole process. */
   readonly total: number;
-  /** For reads and writes of the mirror, pages and rules. */
+  /** For reads and writes of the mirror and of rules. */
   readonly main: number;
   /** With queues in Postgres: to add jobs, and to take and finish them. */
   readonly producers: number;
@@ -11,6 +11,8 @@ export interface ConnectionShares {
 
 /** The receiver stores deliveries through its own connections, so a delivery never waits for a page or a scrape. */
 export const inboxConnections = 3;
+/** Pages and reports read through connections of their own. */
+export const pageConnections = 2;
 /** The roll-ups stand behind the mirror on a connection of their own. */
 export const rollupConnections = 1;
 const listeners = 1;
@@ -26,7 +28,7 @@ export function shareConnections(
 ): ConnectionShares {
   const isQueueStore = process.queues === 'postgres';
   const producers = isQueueStore ? 1 : 0;
-  const inbox = process.receives ? inboxConnections : 0;
+  const inbox = process.receives ? inboxConnections + pageConnections : 0;
   const rollups = process.works ? rollupConnections : 0;
   const rest = total - inbox - producers - rollups - (isQueueStore && process.works ? listeners : 0);
   const jobs = isQueueStore && process.works ? Math.max(1, Math.floor((rest - 1) / 2)) : 0;

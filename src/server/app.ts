@@ -1,12 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { DatabaseUnavailable } from '../ops/snapshot.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
-import { BadAddress, faultSentence } from './answering.ts';
-import { sendPlainPage, wantsPage } from './plain-page.ts';
+import { createErrorHandler, sendSentence } from './errors.ts';
+import { securityHeaders, serveAssets } from './page.ts';
 
 export interface Listening {
   /** The address it listens on. */
@@ -73,18 +72,12 @@ export async function listen(
       log.warn({ maxHeaderBytes }, 'A request was refused (431): its headers, such as cookies, are too large');
   });
   app.removeAllContentTypeParsers();
-  app.setNotFoundHandler(answerNotFound);
-  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
-    const isTold = error instanceof UserError || (error.statusCode ?? 500) < 500;
-    const path = request.routeOptions.url;
-    // Log each failure of a route only once, because anybody can repeat the request.
-    if (!isTold && events.count(`${path} ${error.message}`) === 1)
-      log.error({ err: error, method: request.method, path }, 'A request could not be answered');
-    const sentence = isTold ? error.message : faultSentence;
-    // A sender of a body that is too large hears so, if it reads the answer only after it has sent everything.
-    reply.code(statusOf(error)).removeHeader('connection');
-    return wantsPage(request) ? sendPlainPage(reply, sentence) : reply.send({ error: sentence });
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(securityHeaders);
   });
+  app.setNotFoundHandler(answerNotFound);
+  app.setErrorHandler(createErrorHandler(log));
+  serveAssets(app);
   await register(app);
   await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.syscall !== 'getaddrinfo') throw cause;
@@ -105,13 +98,6 @@ export async function listen(
   };
 }
 
-function statusOf(error: Error & { statusCode?: number }): number {
-  if (error instanceof BadAddress) return error.status;
-  return error instanceof DatabaseUnavailable ? 503 : (error.statusCode ?? 500);
-}
-
 function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply.code(404);
-  if (!wantsPage(request)) return reply.send({ error: 'not found' });
-  return sendPlainPage(reply, 'There is no page at this address.', true);
+  return sendSentence(request, reply.code(404), 'There is no page at this address.');
 }

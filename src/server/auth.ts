@@ -5,7 +5,7 @@ import { createBurstCounter } from '../shared/bounded.ts';
 import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import type { Metrics } from '../shared/metrics.ts';
-import { sendPlainPage, wantsPage } from './plain-page.ts';
+import { sendSentence } from './errors.ts';
 
 const linkSeconds = 3_600;
 /** How long a browser stays signed in. */
@@ -62,7 +62,7 @@ export function createGuard({
       }
     }
     reply.code(401).header('www-authenticate', 'Basic realm="Trunkline", charset="UTF-8"');
-    return wantsPage(request) ? sendPlainPage(reply, sentence) : reply.send({ error: sentence });
+    return sendSentence(request, reply, sentence);
   }
 
   return {

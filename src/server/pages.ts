@@ -1,35 +1,87 @@
-import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
-import { statusJson } from '../ops/health-checks.ts';
-import { answering, pageHeaders, servePage } from './answering.ts';
+import { createDatabase, type Transaction } from '../db/database.ts';
+import { pageConnections } from '../db/limits.ts';
+import { createRulesReader, type RulesReader } from '../rules/versions.ts';
+import { idOf, type Parameters, textOf } from './address.ts';
+import { signInOf } from './auth.ts';
 import { registerMetrics, sharedSnapshot } from './health.ts';
-import { liveScript } from './html.ts';
-import { registerRecords } from './records/routes.ts';
+import { serveList } from './list.ts';
+import { lists } from './lists.ts';
+import { type RecordPage, renderPage } from './page.ts';
+import { doneSentence, registerActions } from './records/actions.ts';
+import { callPage } from './records/call-page.ts';
+import { deliveryPage, targetOf, targetPage } from './records/deliveries.ts';
+import { versionOf, versionPage } from './records/rules-version.ts';
+import { explanationPage, runPage } from './records/run.ts';
+import { sendIdOf, sendPage } from './records/send.ts';
+import { threadPage } from './records/thread-page.ts';
+import { type View, viewOf } from './records/view.ts';
 import { registerReports } from './reports/routes.ts';
-import { renderOutage, renderPage, style } from './status-page.ts';
+import { serveSearch } from './search.ts';
+import { serveStatus } from './status.ts';
 
-/** The pages of the daemon: status, its JSON, reports and metrics. */
+/** What the page of a record needs. */
+interface Asked {
+  readonly params: Readonly<Record<string, string>>;
+  readonly view: View;
+  /** All parameters of its address. */
+  readonly query: Parameters;
+  readonly rules: RulesReader;
+  /** Who signed in with a name. */
+  readonly user: string | undefined;
+}
+
+/** The pages of records: their paths, entries in the menu, and content. */
+const records: readonly (readonly [
+  path: string,
+  current: string,
+  read: (tx: Transaction, asked: Asked) => Promise<RecordPage>,
+])[] = [
+  ['/deliveries/:id', '/deliveries', (tx, { params, view }) => deliveryPage(tx, idOf(params.id), view)],
+  ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
+  ['/calls/:id', '/calls', (tx, { params, view }) => callPage(tx, params.id, view)],
+  // Fastify limits the length of named parameters, but a group can have many participants.
+  ['/threads/*', '/threads', (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view)],
+  ['/sends/:id', '/sends', (tx, { params, view }) => sendPage(tx, sendIdOf(params.id), view)],
+  [
+    '/rules/runs/:id',
+    '/rules',
+    async (tx, { params, rules, view }) => runPage(tx, idOf(params.id), { view, rules: await rules(tx) }),
+  ],
+  [
+    '/rules/explain/:id',
+    '/rules',
+    async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules(tx) }),
+  ],
+  ['/rules/history/:id', '/rules', (tx, { params, ...asked }) => versionPage(tx, versionOf(params.id), asked)],
+];
+
+/** Serves the pages, which need the admin token: status, lists, a page for each row, reports; and the metrics. */
 export function registerPages(app: FastifyInstance, context: Context): void {
-  const { settings } = context;
+  const { settings, log } = context;
+  const { timeZone, hoursZone, databaseUrl } = settings;
+  const limits = { maxConnections: pageConnections, statementMs: 5_000 };
+  const database = createDatabase({ url: databaseUrl, log, name: 'pages', ...limits, isReadOnly: true });
+  app.addHook('onClose', () => database[Symbol.asyncDispose]());
+  const pages = { ...database, zone: timeZone };
+  const view = viewOf(timeZone, settings.arePageWordsShown);
+  const rules = createRulesReader(hoursZone, log);
   const snapshot = sharedSnapshot(context);
+  const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
+  serveStatus(app, snapshot, timeZone);
+  registerMetrics(app, context, snapshot);
   registerReports(app, context);
-  registerRecords(app, context);
-  app.register(async (scope) => {
-    await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
-
-    servePage(scope, '/', renderOutage, async () => renderPage(await snapshot(), settings));
-
-    scope.get('/api/status', async (_request, reply) => {
-      reply.header('cache-control', 'no-store');
-      return answering(
-        reply,
-        (error) => ({ error }),
-        async () => statusJson(await snapshot()),
-      );
+  for (const list of lists) serveList(app, pages, list, { view, doneOf });
+  serveSearch(app, pages, view);
+  for (const [path, current, read] of records) {
+    app.get<{ Querystring: Parameters; Params: Asked['params'] }>(path, async (request, reply) => {
+      const { query, params } = request;
+      const asked = { params, query, view, rules, user: signInOf(request).user };
+      const record = await pages.db.transaction().execute((tx) => read(tx, asked));
+      return reply.type('text/html; charset=utf-8').send(renderPage({ ...record, current, done: doneOf(query) }));
     });
-
-    registerMetrics(scope, context, snapshot);
-  });
+  }
+  registerActions(app, context, view);
 }

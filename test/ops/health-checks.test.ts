@@ -5,7 +5,7 @@ import { adviceOf, levels } from '../../src/ops/health-checks/check.ts';
 import { allChecks, healthChecks, statusJson, verdictOf } from '../../src/ops/health-checks.ts';
 import type { PostgresStatus } from '../../src/ops/snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
-import { renderPage } from '../../src/server/status-page.ts';
+import { renderStatus } from '../../src/server/status.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { openDatabase } from '../world/database.ts';
@@ -327,7 +327,7 @@ describe('of what is found', () => {
     expect(found.map(({ level }) => level)).toEqual(['problem', 'warning', 'warning', 'notice']);
     expect(verdictOf(snapshot)).toEqual({ level: 'problem', sentence: found[0]?.sentence });
     expect(statusJson(snapshot)).toMatchObject({ verdict: verdictOf(snapshot), concerns: found });
-    const page = renderPage(snapshot, { timeZone: 'UTC' }).replace(/<[^>]*>/g, '');
+    const page = renderStatus(snapshot, 'UTC').replace(/<[^>]*>/g, '');
     const terminal = renderTable(snapshot).replace(/\s+/g, ' ');
     for (const each of found) {
       for (const text of [each.sentence, adviceOf(each)]) {

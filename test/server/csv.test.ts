@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvOfLines } from '../../src/server/row-list.ts';
+import { csvOfLines } from '../../src/server/table.ts';
 
 const line = (value: string) => csvOfLines([[value]]).slice(0, -2);
 

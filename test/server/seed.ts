@@ -1,6 +1,6 @@
 import { type Database, query } from '../../src/db/database.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
-import { lists } from '../../src/server/records/lists.ts';
+import { lists } from '../../src/server/lists.ts';
 import type { Facts } from '../reporting/facts.ts';
 
 /* What the pages are looked at with. */
@@ -110,7 +110,7 @@ const sendId = '11111111-1111-4111-8111-111111111111';
 export const hostile = '=1+1<script>alert(1)</script>\u202e';
 
 /** Every list, and a page of each kind of record, after `fill` and `strangersWrote`. The last quotes a text in small pieces only. */
-export const listPaths = lists.map(({ path, span }) => (span === undefined ? path : `${path}?span=all`));
+export const listPaths = lists.map(({ name, at }) => (at === undefined ? `/${name}` : `/${name}?span=all`));
 export const recordPaths = [
   ...['/deliveries/1', `/targets/thread/${line}/${number}`, `/calls/${call}`, `/threads/${line}/${number}`],
   ...[`/sends/${sendId}`, '/rules/runs/1', '/rules/history/1', '/rules/explain/70'],

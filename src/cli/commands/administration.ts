@@ -3,6 +3,13 @@ import { zoneRemedy } from '../../shared/time-zone.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 
 export function addAdministration(program: Command): void {
+  program
+    .command('list <name> [filters...]')
+    .description(
+      'Lists what a page lists: threads, calls, sends, opt-outs, rules, rules/history, deliveries, targets or coverage. Filters are those of the page, such as state=NEEDS_HUMAN or span=day.',
+    )
+    .action(async (name, filters) => (await import('../list.ts')).printList(name, filters));
+
   const reporting = program.command('reporting').description('The schema that BI reads.');
   reporting
     .command('rebuild')

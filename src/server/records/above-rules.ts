@@ -6,7 +6,7 @@ import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { wantedTimeZone } from '../../reporting/params.ts';
 import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
 import { type Html, html } from '../html.ts';
-import { asks, section, soft } from './page-parts.ts';
+import { asks, section, soft } from '../page.ts';
 import type { View } from './view.ts';
 
 interface Did {

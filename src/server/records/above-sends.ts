@@ -4,9 +4,8 @@ import { readControl } from '../../ledger/control.ts';
 import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
 import { countOf } from '../../ops/format.ts';
 import { maskNumbers } from '../../shared/masking.ts';
-import { type Html, html, link } from '../html.ts';
-import { areWordsShown } from '../row-list.ts';
-import { ask, asks, section, soft } from './page-parts.ts';
+import { type Html, html } from '../html.ts';
+import { ask, asks, link, section, soft } from '../page.ts';
 import { proposalParts } from './send.ts';
 import type { View } from './view.ts';
 
@@ -23,7 +22,7 @@ ${await waitingNumbers(tx, view)}`;
 async function proposals(tx: Transaction, view: View): Promise<Html> {
   const waiting = await listProposals(tx, maxWaiting);
   if (waiting.length === 0) return html``;
-  const isTextShown = await areWordsShown(tx);
+  const isTextShown = view.areWordsShown;
   return section(
     waiting.length < maxWaiting ? `${countOf(waiting.length, 'reply')} to approve` : 'Replies to approve',
     html`${waiting.map(
@@ -40,7 +39,7 @@ async function waitingNumbers(tx: Transaction, view: View): Promise<Html> {
   const waiting = await listWaiting(tx, maxWaiting);
   if (waiting.length === 0) return html``;
   const count = waiting.length < maxWaiting ? waiting.length : await countWaiting(tx);
-  const isTextShown = await areWordsShown(tx);
+  const isTextShown = view.areWordsShown;
   return section(
     `${countOf(count, 'number')} may have opted out`,
     html`<p class="note">No automatic text goes to them until somebody decides, or they write START.</p>

@@ -15,15 +15,15 @@ import { rollbackRules } from '../../rules/versions.ts';
 import { UserError } from '../../shared/errors.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
-import { answering, BadAddress } from '../answering.ts';
+import { idOf } from '../address.ts';
 import { isProgram, signInOf } from '../auth.ts';
-import { renderOutage } from './page-parts.ts';
+import { BadAddress, sendSentence } from '../errors.ts';
+import { targetOf } from './deliveries.ts';
 import { registerRulesEditor } from './rules-edit.ts';
 import { changeOf, maxFormBytes } from './rules-forms.ts';
 import { versionOf } from './rules-version.ts';
 import { sendIdOf } from './send.ts';
-import { targetOf } from './target.ts';
-import { idOf, targetPath } from './view.ts';
+import { targetPath, type View } from './view.ts';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -173,7 +173,7 @@ export function doneSentence(name: string | undefined): string | undefined {
 }
 
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
-export function registerActions(app: FastifyInstance, context: Context): void {
+export function registerActions(app: FastifyInstance, context: Context, view: View): void {
   const { database, pauses, notifier, log, settings } = context;
   const deps: ActionDeps = { db: database.db, pauses, notify: notifier.notify };
   const { publicUrl } = settings.receiver;
@@ -181,9 +181,10 @@ export function registerActions(app: FastifyInstance, context: Context): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' || request.method === 'HEAD' || isOwnRequest(request, publicUrl)) return;
     log.warn({ ...signInOf(request), origin: request.headers.origin }, 'An action from another site was refused');
-    reply.code(403).type('text/html; charset=utf-8');
-    return reply.send(
-      renderOutage('This came from another site, so nothing was done. Programs send ADMIN_TOKEN as a bearer token.'),
+    return sendSentence(
+      request,
+      reply.code(403),
+      'This came from another site, so nothing was done. Programs send ADMIN_TOKEN as a bearer token.',
     );
   });
 
@@ -192,18 +193,14 @@ export function registerActions(app: FastifyInstance, context: Context): void {
     { parseAs: 'string', bodyLimit: maxFormBytes },
     (_request, body, parsed) => parsed(null, new URLSearchParams(body)),
   );
-  registerRulesEditor(app, context, appliedRules);
+  registerRulesEditor(app, context, view, appliedRules);
 
   for (const [name, { path, act }] of Object.entries(actions)) {
     app.post<{ Params: Params }>(path, async (request, reply) => {
-      reply.type('text/html; charset=utf-8');
-      return answering(reply, renderOutage, async () => {
-        const page = await act(deps, request.params, whoOf(request), request);
-        const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
-        log.info({ ...signInOf(request), action: name, page: subject }, 'A page changed something');
-        reply.code(303).header('location', `${page}?done=${name}`);
-        return '';
-      });
+      const page = await act(deps, request.params, whoOf(request), request);
+      const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
+      log.info({ ...signInOf(request), action: name, page: subject }, 'A page changed something');
+      return reply.redirect(`${page}?done=${name}`, 303);
     });
   }
 }

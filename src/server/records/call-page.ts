@@ -2,11 +2,10 @@ import type { Database } from '../../db/database.ts';
 import { countOf } from '../../ops/format.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { isCallId } from '../../shared/thread.ts';
-import { BadAddress } from '../answering.ts';
-import { type Html, html, link } from '../html.ts';
-import { hiddenWords } from '../row-list.ts';
+import { BadAddress } from '../errors.ts';
+import { type Html, html } from '../html.ts';
+import { facts, items, link, type RecordPage, section, soft, steps } from '../page.ts';
 import { renderRun } from './automation.ts';
-import { facts, items, type RecordPage, renderOrigins, section, soft, steps } from './page-parts.ts';
 import {
   type CallFacts,
   type CallLeg,
@@ -18,6 +17,7 @@ import {
   type Utterance,
 } from './read-call.ts';
 import type { View } from './view.ts';
+import { hiddenWords } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 /** The page of a call. Throws `BadAddress`. */
@@ -326,8 +326,7 @@ function threads({ threads, call }: CallRecord, { time }: View): Html {
   );
 }
 
-function source({ call, origins }: CallRecord, view: View): Html {
-  return html`${renderOrigins(origins, view)}
-<p class="note">Held since ${view.time(call.firstSeenAt)}, from <code>${call.source}</code>; last changed ${view.time(call.changedAt)}.
+function source({ call }: CallRecord, view: View): Html {
+  return html`<p class="note">Held since ${view.time(call.firstSeenAt)}, from <code>${call.source}</code>; last changed ${view.time(call.changedAt)}.
 <code>${commandName} trace ${call.id}</code> tells every step.</p>`;
 }

@@ -1,7 +1,6 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { type Thread, threadKey } from '../../shared/thread.ts';
-import { areWordsShown } from '../row-list.ts';
 import { readRuns, type Span } from './automation.ts';
 import { customerWords, type Fields } from './read-call.ts';
 
@@ -94,7 +93,7 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
       newer: before === undefined ? undefined : ((await boundAfter(db, held, before, textsPerPage)) ?? null),
     },
     origin: (await readTargetStates(db, [{ kind: 'thread', key: threadKey(thread) }]))[0],
-    areWordsShown: await areWordsShown(db),
+    areWordsShown: true,
   };
 }
 

@@ -11,14 +11,14 @@ import { applyRules, RulesChanged } from '../../rules/versions.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { linesOf } from '../../shared/line-diff.ts';
 import { storableText } from '../../shared/storable.ts';
-import { answering, onConnection, oneAtATime, readable, rejectTold, servePage } from '../answering.ts';
 import { signInOf } from '../auth.ts';
+import { toldOf } from '../errors.ts';
 import { type Html, html, withCode } from '../html.ts';
-import { frame, refusalNote, renderOutage, section, soft } from './page-parts.ts';
+import { refusalNote, renderPage, section, soft } from '../page.ts';
 import { changeFields, changeOf, formOf, maxFormBytes, type TypedChange, typedChange } from './rules-forms.ts';
 import { renderSimulation, simulateDraft } from './simulation.ts';
 import { lineId, renderDifference, sourceField } from './source-text.ts';
-import { type View, viewOf } from './view.ts';
+import type { View } from './view.ts';
 
 /* The page on which a support lead changes the rules. It works without JavaScript, and each answer has the text as typed. */
 
@@ -53,14 +53,11 @@ interface MarkedProblem extends RulesProblem {
 }
 
 /** Serves the page. `done` is the name of the message on the page of rules after a change. */
-export function registerRulesEditor(app: FastifyInstance, context: Context, done: string): void {
+export function registerRulesEditor(app: FastifyInstance, context: Context, view: View, done: string): void {
   const { settings, log } = context;
   const { db } = context.database;
   const { hoursZone } = settings;
-  const view = viewOf(settings.timeZone);
-  const readOnce = oneAtATime();
-  const simulateOnce = oneAtATime();
-  const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
+  const read = <T>(work: (connection: Database) => Promise<T>) => work(db);
   const readStanding = () =>
     read(async (connection) => ({
       inForce: await readInForce(connection),
@@ -99,14 +96,7 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     const draft = parsed(text);
     if ('refusal' in draft) return draft.refusal;
     const before = inForce && inForce.text !== text ? parsed(inForce.text) : undefined;
-    const simulation = await simulateOnce(() =>
-      onConnection(db, (connection) =>
-        readable(
-          () => simulateDraft(connection, draft.set, before && 'set' in before ? before.set : undefined),
-          'The simulation takes too long here: run it on the command line.',
-        ),
-      ),
-    );
+    const simulation = await simulateDraft(db, draft.set, before && 'set' in before ? before.set : undefined);
     return { below: renderSimulation(simulation, view) };
   }
 
@@ -116,7 +106,7 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     const change = changeOf(request);
     try {
       const options = { ...change, file: 'rules' };
-      const { version } = await onConnection(db, (connection) => applyRules(connection, draft.text, options));
+      const { version } = await applyRules(db, draft.text, options);
       log.info({ ...signInOf(request), action: done, version }, 'A page changed something');
       return `/rules?done=${done}`;
     } catch (error) {
@@ -148,46 +138,36 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
     return { below: section(title, changes ?? soft('There is none.'), 'outcome') };
   }
 
-  servePage(app, '/rules/edit', renderOutage, async (request) => {
+  app.get('/rules/edit', async (request, reply) => {
     const standing = await readStanding();
     const { text = '', version = 0 } = standing.inForce ?? {};
     const draft: Draft = { text, basedOn: version, who: '', why: '' };
-    return renderEditor(draft, { standing, view, user: signInOf(request).user });
+    reply.type('text/html; charset=utf-8');
+    return reply.send(renderEditor(draft, { standing, view, user: signInOf(request).user }));
   });
 
   app.post('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
-    reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
     const form = formOf(request);
     const draft: Draft = {
       ...typedChange(request),
       text: storableText((form.get('text') ?? '').replaceAll('\r\n', '\n')),
     };
-    const page: Editor = { standing: undefined, view, user: signInOf(request).user };
     let standing: Standing | undefined;
-    return answering(
-      reply,
-      (sentence) => renderEditor(draft, { ...page, standing, review: { above: refusalNote(sentence) } }),
-      async () => {
-        const button = form.get('do');
-        let review: Review | string;
-        try {
-          standing = await readStanding();
-          if (button === 'apply') review = await apply(draft, request);
-          else if (button === 'simulate') review = await simulated(draft, standing);
-          else if (button === 'difference') review = difference(draft, standing);
-          else review = await check(draft);
-        } catch (error) {
-          // The typed text stays on the page, whatever failed.
-          rejectTold(error, log);
-        }
-        if (typeof review === 'string') {
-          reply.code(303).header('location', review);
-          return '';
-        }
-        reply.code(review.status ?? 200);
-        return renderEditor(draft, { ...page, standing, review });
-      },
-    );
+    const review = await (async () => {
+      standing = await readStanding();
+      const button = form.get('do');
+      if (button === 'apply') return apply(draft, request);
+      if (button === 'simulate') return simulated(draft, standing);
+      return button === 'difference' ? difference(draft, standing) : check(draft);
+    })().catch((error: unknown): Review => {
+      // The typed text stays on the page, whatever failed.
+      const { status, sentence } = toldOf(error);
+      if (status === 500) log.error({ err: error }, 'A request could not be answered');
+      return { status, above: refusalNote(sentence) };
+    });
+    if (typeof review === 'string') return reply.redirect(review, 303);
+    reply.code(review.status ?? 200).type('text/html; charset=utf-8');
+    return reply.send(renderEditor(draft, { standing, view, user: signInOf(request).user, review }));
   });
 }
 
@@ -205,16 +185,15 @@ function renderEditor(draft: Draft, { view, user, review = {}, ...before }: Edit
   const { inForce } = standing ?? {};
   const basedOn = review.standing ? (inForce?.version ?? 0) : draft.basedOn;
   const marks = new Map(problems.toReversed().map(({ line, level }) => [line, level]));
-  return frame({
+  return renderPage({
     title: 'Edit the rules',
     current: '/rules',
-    isLive: false,
-    content: html`<div class="head"><h1>Edit the rules</h1></div>
-<p class="about prose">${
-      inForce
-        ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a href="/rules/history">All versions</a> are kept.`
-        : standing && 'No rules were applied yet.'
-    } <code>${commandName} rules facts</code> lists what a condition can use.</p>
+    parts: [
+      html`<p class="about prose">${
+        inForce
+          ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a href="/rules/history">All versions</a> are kept.`
+          : standing && 'No rules were applied yet.'
+      } <code>${commandName} rules facts</code> lists what a condition can use.</p>
 ${above}
 ${problems.length > 0 && renderProblems(problems, linesOf(draft.text))}
 <form class="editor" method="post" action="/rules/edit">
@@ -228,6 +207,7 @@ ${section(
 <p class="note">In force for all workers at once${standing && html`; RULES_MODE is ${standing.allowed}`}. A text with an error is never applied.</p>`,
 )}
 </form>`,
+    ],
   });
 }
 

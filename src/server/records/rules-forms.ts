@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { RulesVersion } from '../../ledger/rules-in-force.ts';
 import type { Change } from '../../rules/versions.ts';
-import { BadAddress } from '../answering.ts';
 import { signInOf } from '../auth.ts';
+import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 
 /* The fields of forms that change the rules. */

@@ -1,9 +1,9 @@
 import { sql, type Transaction } from '../../db/database.ts';
 import { type RulesVersion, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../ops/format.ts';
-import { BadAddress } from '../answering.ts';
+import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
-import { asks, facts, type RecordPage, section, soft } from './page-parts.ts';
+import { asks, facts, type RecordPage, section, soft } from '../page.ts';
 import { changeFields } from './rules-forms.ts';
 import { numberedText, renderDifference } from './source-text.ts';
 import type { View } from './view.ts';

@@ -7,11 +7,11 @@ import { heldBackWords, type RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { isCallId } from '../../shared/thread.ts';
-import { BadAddress } from '../answering.ts';
-import { type Html, html, link } from '../html.ts';
-import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { ask, asks, facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
-import { idOf, type View } from './view.ts';
+import { idOf } from '../address.ts';
+import { BadAddress } from '../errors.ts';
+import { type Html, html } from '../html.ts';
+import { ask, asks, facts, items, link, type RecordPage, section, soft, steps } from '../page.ts';
+import { hiddenWords, type View } from './view.ts';
 
 interface Run {
   readonly rule: string;
@@ -65,7 +65,7 @@ export async function runPage(
       where rule_runs.rule = any(${rules?.rules.map(({ name }) => name) ?? []}) and trigger_kind = ${run.kind} and trigger_key = ${run.key}
         and run_id <> ${id} order by run_id`,
   );
-  const isTextShown = await areWordsShown(tx);
+  const isTextShown = view.areWordsShown;
   const explained = rules && (await explain(tx, rules, run));
   const isOfCall = run.kind.startsWith('call_') || run.kind === 'voicemail_left';
   const words = (reason: string) => maskNumbers(outcomeWords(reason, run.kind));
@@ -162,7 +162,7 @@ export async function explanationPage(
   const isCall = isCallId(id);
   const choice = isCall ? { callId: id } : { messageId: idOf(id) };
   const title = `Rules on the ${isCall ? 'call' : 'text'} ${id}`;
-  const isTextShown = await areWordsShown(tx);
+  const isTextShown = view.areWordsShown;
   const explanation = rules && (await explainIn(tx, rules, choice, 'live'));
   if (rules && !explanation) {
     throw new BadAddress(`The ${isCall ? 'ended call' : 'text'} ${id} is not held.`, 404);

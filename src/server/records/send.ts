@@ -3,11 +3,11 @@ import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
 import { isUnsent } from '../../ledger/states.ts';
 import { countOf, price, sendCost, sendModeWords, sendWords } from '../../ops/format.ts';
-import { BadAddress } from '../answering.ts';
-import { type Html, html, link } from '../html.ts';
-import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { ask, asks, facts, type RecordPage, section, soft, steps } from './page-parts.ts';
+import { BadAddress } from '../errors.ts';
+import { type Html, html } from '../html.ts';
+import { ask, asks, facts, link, type RecordPage, section, soft, steps } from '../page.ts';
 import type { View } from './view.ts';
+import { hiddenWords } from './view.ts';
 
 /** The id of a send in a path. Throws `BadAddress`. */
 export function sendIdOf(text: string | undefined): string {
@@ -22,7 +22,7 @@ export async function sendPage(tx: Transaction, id: string, view: View): Promise
   const found = await readSend(tx, id);
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
-  const isTextShown = await areWordsShown(tx);
+  const isTextShown = view.areWordsShown;
   const [proposal] = send.state === 'AWAITING_APPROVAL' ? await listProposals(tx, 1, id) : [];
   return {
     title: `Send ${id.slice(0, 8)}`,

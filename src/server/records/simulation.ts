@@ -5,9 +5,9 @@ import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate, simulationLimits } from '../../rules/simulate/simulate.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
-import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { items, section, soft } from './page-parts.ts';
+import { items, section, soft } from '../page.ts';
 import type { View } from './view.ts';
+import { hiddenWords } from './view.ts';
 
 const days = 7;
 /** Texts, and calls, that a page simulates: some seconds of work. */
@@ -40,7 +40,7 @@ export async function simulateDraft(db: Database, draft: RuleSet, inForce: RuleS
     draft: await simulate(db, { set: draft, from, to }),
     inForce: inForce && (await simulate(db, { set: inForce, from, to })),
     isCut,
-    isTextShown: await areWordsShown(db),
+    isTextShown: true,
   };
 }
 

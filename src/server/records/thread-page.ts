@@ -2,11 +2,11 @@ import type { Database } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
-import { BadAddress, type Parameters, textOf } from '../answering.ts';
-import { type Html, html, link } from '../html.ts';
-import { hiddenWords } from '../row-list.ts';
+import { idOf, type Parameters, textOf } from '../address.ts';
+import { BadAddress } from '../errors.ts';
+import { type Html, html } from '../html.ts';
+import { facts, link, type RecordPage, section, soft } from '../page.ts';
 import { type RuleRun, renderRun } from './automation.ts';
-import { facts, type RecordPage, renderOrigins, section, soft } from './page-parts.ts';
 import {
   isErasedThread,
   type OptState,
@@ -18,7 +18,7 @@ import {
   type ThreadState,
   type ThreadText,
 } from './read-thread.ts';
-import { idOf, type View } from './view.ts';
+import { hiddenWords, type View } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 /**
@@ -58,7 +58,7 @@ export async function threadPage(db: Database, key: string, query: Parameters, v
         : html`<ol class="thread">${entries(record, view)}</ol>`,
       pager(record, 'newer'),
       !record.areWordsShown && hiddenWords,
-      section('Where this comes from', source(record, view)),
+      section('Where this comes from', source(record)),
     ],
   };
 }
@@ -261,11 +261,10 @@ function changeWords({ axis, isResolved, userName, actor }: StateChange): Html {
   return html`${isResolved ? 'Resolved' : 'Reopened'}${isResolved && userName !== null && `, credited to ${userName}`}${by}`;
 }
 
-function source({ thread, state, texts, origin }: ThreadRecord, view: View): Html {
+function source({ thread, state, texts }: ThreadRecord): Html {
   const key = threadKey(thread);
   const files = texts.some(({ mediaCount }) => mediaCount > 0);
-  return html`${origin && renderOrigins([origin], view)}
-<p class="note"><code>${commandName} trace ${key}</code> tells every step${
+  return html`<p class="note"><code>${commandName} trace ${key}</code> tells every step${
     files && html`, <code>${commandName} links thread ${key}</code> prints links to the files`
   }. ${quantity(state.messageCount)} held; texts that the service deleted are not shown.</p>`;
 }

@@ -1,0 +1,62 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
+import { DatabaseUnavailable } from '../ops/snapshot.ts';
+import { createBurstCounter } from '../shared/bounded.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import { html } from './html.ts';
+import { link, renderPage } from './page.ts';
+
+/** What the reader did wrong, or what is not there. The message is one sentence for the reader. */
+export class BadAddress extends UserError {
+  readonly status: 400 | 404 | 409;
+
+  constructor(sentence: string, status: BadAddress['status'] = 400) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** What is said of an error that is neither the reader's nor the database's. */
+const faultSentence = 'This is a fault of Trunkline: the log of this process has the error.';
+const awaySentence = 'Postgres does not answer: see that it runs and that DATABASE_URL is right.';
+
+/** The status of an error and the sentence for its reader. */
+export function toldOf(error: unknown): { readonly status: number; readonly sentence: string } {
+  if (error instanceof BadAddress) return { status: error.status, sentence: error.message };
+  if (error instanceof DatabaseUnavailable) return { status: 503, sentence: error.message };
+  if (error instanceof UserError) return { status: 400, sentence: error.message };
+  const { code, message, statusCode = 500 } = error as Partial<FastifyError>;
+  if (code === '57014') return { status: 503, sentence: 'This takes too long to read: choose fewer days or a filter.' };
+  const isAway =
+    isPostgresAway(error) || isVagueRefusal(error) || isUntrusted(error) || /^(?:28|3D)/.test(String(code));
+  if (isAway || message === 'Query read timeout') return { status: 503, sentence: awaySentence };
+  return { status: statusCode, sentence: statusCode < 500 ? String(message) : faultSentence };
+}
+
+/** Answers errors of all routes. Each failure of a route that is ours is logged once, because anybody can repeat the request. */
+export function createErrorHandler(log: Log) {
+  const failures = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const told = toldOf(error);
+    const { url: path } = request.routeOptions;
+    if (told.sentence === faultSentence && failures.count(`${path} ${(error as Error).message}`) === 1)
+      log.error({ err: error, method: request.method, path }, 'A request could not be answered');
+    // A sender of a body that is too large hears so, if it reads the answer only after it has sent everything.
+    return sendSentence(request, reply.code(told.status).removeHeader('connection'), told.sentence);
+  };
+}
+
+/** Answers with one sentence: a page for people, a line beside a CSV, JSON for programs. It says nothing of the account. */
+export function sendSentence(request: FastifyRequest, reply: FastifyReply, sentence: string): FastifyReply {
+  reply.header('cache-control', 'no-store');
+  if (request.routeOptions.url?.endsWith('.csv')) return reply.type('text/plain; charset=utf-8').send(sentence);
+  if (!wantsPage(request)) return reply.type('application/json; charset=utf-8').send({ error: sentence });
+  const page = renderPage({ title: sentence, parts: [html`<p>${link('/', 'Status')}</p>`] });
+  return reply.type('text/html; charset=utf-8').send(page);
+}
+
+/** Whether a person reads the answer: browsers ask for HTML explicitly, programs don't. */
+function wantsPage({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') ?? false;
+}

@@ -1,0 +1,230 @@
+import type { FastifyInstance } from 'fastify';
+import { type TargetKind, targetKinds } from '../inbox/targets.ts';
+import type { SendState } from '../ledger/states.ts';
+import {
+  ago,
+  countOf,
+  dollars,
+  exactly,
+  missingTextWords,
+  quantity,
+  readFirst,
+  sendStateNames,
+  simulatedWords,
+  span,
+  streamNames,
+  toTheSecond,
+} from '../ops/format.ts';
+import { adviceOf } from '../ops/health-checks/check.ts';
+import { lateSeconds } from '../ops/health-checks/mirror.ts';
+import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
+import type { Backlog } from '../ops/snapshot/mirror.ts';
+import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
+import { eventTypeOf } from '../shared/event-types.ts';
+import { isDirectory, ofEachList } from '../warehouse/directory.ts';
+import { type Html, html, withCode } from './html.ts';
+import { link, renderPage } from './page.ts';
+
+/** Serves the status page, which refreshes itself, and its JSON. `timeZone` applies to all its times. */
+export function serveStatus(app: FastifyInstance, snapshot: () => Promise<Snapshot>, timeZone: string): void {
+  app.get('/', async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').send(renderStatus(await snapshot(), timeZone)),
+  );
+  app.get('/api/status', async () => statusJson(await snapshot()));
+}
+
+/** How the page shows a time: relative to the snapshot, with the exact time as a tooltip. */
+type Moment = (at: Date | null) => Html;
+
+export function renderStatus(snapshot: Snapshot, timeZone: string): string {
+  const { takenAt, release, commit, uptimeSeconds } = snapshot;
+  const moment: Moment = (at) =>
+    at === null
+      ? html`<span class="soft">never</span>`
+      : html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, takenAt)}</time>`;
+  const schema = known(snapshot.schema);
+  return renderPage({
+    title: verdictOf(snapshot).sentence,
+    current: '/',
+    isLive: true,
+    head: verdict(snapshot),
+    parts: [
+      streams(snapshot, moment),
+      html`<div class="cards">${deliveries(snapshot)}${comparison(snapshot, moment)}${texts(snapshot, moment)}${rules(snapshot, moment)}${subscriptions(snapshot, moment)}</div>`,
+      html`<footer><span><time datetime="${takenAt.toISOString()}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
+<span>release ${release} (${commit}), up ${span(uptimeSeconds)}</span>
+${schema && html`<span>Postgres ${schema.postgres}, schema ${schema.newestMigration ?? 'none'}</span>`}
+<span>${link('/api/status', 'JSON')} · ${link('/metrics', 'Metrics')}</span></footer>`,
+    ],
+  });
+}
+
+/** The sentence, and each check that failed with its remedy. */
+function verdict(snapshot: Snapshot): Html {
+  const { level, sentence } = verdictOf(snapshot);
+  const checks = healthChecks(snapshot);
+  const worst = level === 'ok' ? undefined : checks[0];
+  return html`<section class="verdict" aria-live="polite"><span class="dot ${level}"></span>
+<div><h1>${sentence}</h1>${worst && html`<p class="soft">${withCode(adviceOf(worst))}</p>`}
+<ul class="checks">${(worst ? checks.slice(1) : checks).map(
+    (each) =>
+      html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="soft">${withCode(adviceOf(each))}</span></span></li>`,
+  )}</ul></div></section>`;
+}
+
+const tableOf: Readonly<Record<TargetKind, string>> = {
+  thread: 'warehouse.sms_messages',
+  call: 'warehouse.calls',
+  recordings: 'warehouse.recordings',
+  transcripts: 'warehouse.transcripts',
+  ...ofEachList(({ table }) => table.name),
+};
+
+/** One card a stream: how fresh it is, how many rows are held, and how many reads are pending. */
+function streams(snapshot: Snapshot, moment: Moment): Html {
+  const { freshness } = snapshot;
+  if (freshness.state === 'unknown') {
+    return html`<section class="card"><p class="unknown">The streams could not be read: ${freshness.reason}</p></section>`;
+  }
+  return html`<section class="cards streams">${targetKinds.map((kind) => stream(snapshot, kind, moment))}</section>`;
+}
+
+function stream(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
+  const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
+  const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
+  const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
+  const { level, word, state } = conditionOf(snapshot, kind, backlog, fresh?.readAt ?? null);
+  const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
+  const path = `/targets?kind=${kind}&state=`;
+  return html`<article class="card"><h2>${streamNames[kind]} <a class="condition" href="${path}${state}"><span class="dot ${level}"></span>${word}</a></h2>
+<p class="figure">${isDirectory(kind) ? (rows ?? '?') : moment(fresh?.newestAt ?? null)}</p>
+<p class="note">${!isDirectory(kind) && rows && `${rows} held · `}read ${moment(fresh?.readAt ?? null)}${backlog && html` · <a href="${path}pending">${pendingWords(backlog)}</a>`}</p></article>`;
+}
+
+/** The condition of a stream. `state` filters the list of its reads. */
+function conditionOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
+  const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
+  const wait = known(parked, []).find((each) => each.kind === kind);
+  if (wait) return is('problem', wait.missingScope ? `needs ${wait.missingScope}` : 'refused', 'parked');
+  if (!backlog) return is('quiet', 'not known');
+  if (backlog.failing > 0) return is('warning', `${quantity(backlog.failing)} failing`, 'failing');
+  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return is('warning', 'behind');
+  if (backlog.due > 0) return is('ok', 'reading');
+  return readAt === null ? is('quiet', 'nothing read yet') : is('ok', 'up to date');
+}
+
+function pendingWords({ due, later, history, unconfirmed, isAtLeast, oldestDueSeconds }: Backlog): string {
+  const parts = [
+    due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
+    later > 0 && `${quantity(later)} due later`,
+    history > 0 && `${quantity(history)} of history`,
+    unconfirmed > 0 && `${quantity(unconfirmed)} unconfirmed`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? 'nothing pending' : `${isAtLeast ? 'at least ' : ''}${parts.join(', ')}`;
+}
+
+/** A card that shows its part of the snapshot, or why it is unknown. */
+function card<T>(title: string, path: string | undefined, part: Part<T>, show: (value: T) => Html): Html {
+  const content =
+    part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`;
+  return html`<section class="card"><h2>${path === undefined ? title : link(path, title)}</h2>${content}</section>`;
+}
+
+type Cell = Html | string | readonly [level: string, words: string];
+
+/** Rows of a name and figures. */
+function table(head: readonly string[], rows: readonly (readonly Cell[])[], empty: string): Html {
+  if (rows.length === 0) return html`<p class="soft">${empty}</p>`;
+  const cell = (each: Cell, at: number) => {
+    const [level, words] = Array.isArray(each) ? (each as readonly [string, string]) : ['', each as Html | string];
+    return html`<td class="${level}${at > 0 && ' number'}">${words}</td>`;
+  };
+  const headings = head.map((name, at) => html`<th scope="col" class="${at > 0 ? 'number' : ''}">${name}</th>`);
+  return html`<table>${head.length > 0 && html`<thead><tr>${headings}</tr></thead>`}<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>`)}</tbody></table>`;
+}
+
+function deliveries({ inbox }: Snapshot): Html {
+  return card('Deliveries', '/deliveries', inbox, ({ types, isAtLeast, unrecognized }) => {
+    const count = (type: string | null, of: 'hour' | 'day', words: string) => {
+      const name = type === null ? 'none' : eventTypeOf(type);
+      return name === undefined ? words : link(`/deliveries?type=${name}&span=${of}`, words);
+    };
+    const rows = types.map(({ type, lastHour, lastDay }) => [
+      type ?? 'no type in the address',
+      count(type, 'hour', quantity(lastHour)),
+      count(type, 'day', `${quantity(lastDay)}${isAtLeast ? '+' : ''}`),
+    ]);
+    const lost = link(
+      '/deliveries?recognized=no&span=all',
+      `${countOf(unrecognized.count, 'delivery')}${unrecognized.isAtLeast ? ' or more' : ''} not recognized`,
+    );
+    return html`${table(['', 'last hour', 'last day'], rows, 'None in the last day.')}
+${unrecognized.count > 0 && html`<p class="note ${unrecognized.lastDay > 0 ? 'warning' : ''}">${lost}, ${quantity(unrecognized.lastDay)} in the last day.</p>`}`;
+  });
+}
+
+function comparison({ completeness }: Snapshot, moment: Moment): Html {
+  return card('Compared with the service', '/coverage', completeness, (status) => {
+    const { hours, lastDay, backfillShare, openGapCount, lines } = status;
+    if (hours.length === 0) return html`<p class="soft">Call history has not been compared yet.</p>`;
+    const proven = hours.filter(({ state }) => state === 'proven').length;
+    return html`<p class="figure">${quantity(proven)} of ${countOf(hours.length, 'hour')} proven complete</p>
+${lastDay.reported > 0 && html`<p class="note">Webhooks did not announce ${quantity(lastDay.unannounced)} of ${countOf(lastDay.reported, 'call')} in the last day.</p>`}
+${backfillShare !== null && html`<p class="note">Back-fill of history: ${Math.floor(backfillShare * 100)}%. Until it is in, ${readFirst}.</p>`}
+${openGapCount > 0 && html`<p class="note warning">${countOf(openGapCount, 'gap')} in the webhooks, being filled.</p>`}
+${lines.map(
+  (each) =>
+    html`<p class="note ${each.state === 'unexplained' ? 'warning' : ''}">Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${moment(each.since)}.</p>`,
+)}`;
+  });
+}
+
+/** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
+function texts({ sends }: Snapshot, moment: Moment): Html {
+  return card('Automatic texts', '/sends', sends, (status) => {
+    const { control, counts, simulated, today, dailyMicros, passedCount } = status;
+    const rows = Object.entries(counts).flatMap(([key, all]) => {
+      const state = key as SendState;
+      // A simulated send ends as DENIED too, although no gate refused it.
+      const passed = state === 'DENIED' ? Math.min(all, passedCount) : 0;
+      const count = all - passed;
+      const words = `${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`;
+      const name: Cell = [state === 'NEEDS_HUMAN' ? 'warning' : '', sendStateNames[state]];
+      return [
+        ...(passed > 0 ? [['simulated', link('/sends?mode=dry-run&span=day', quantity(passed))]] : []),
+        ...(count > 0 ? [[name, link(`/sends?state=${state}&span=day`, words)]] : []),
+      ];
+    });
+    const reserved = today.reserved > 0 && `, ${dollars(today.reserved)} reserved`;
+    return html`${control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`}
+<p class="figure">${dollars(today.spent)} <small>spent today of ${dollars(dailyMicros)}${reserved}</small></p>
+${table([], rows, 'None in the last day.')}`;
+  });
+}
+
+/** Which rules are in force, and what they did today. */
+function rules({ rules }: Snapshot, moment: Moment): Html {
+  if (rules.state === 'known' && rules.value === undefined) return html``;
+  return card('Rules', '/rules', rules, (status) => {
+    if (!status) return html``;
+    const { mode, version, appliedAt, by, ruleCount, today } = status;
+    const rows = today.map(({ rule, tried, matched }) => [
+      rule,
+      link(`/rules?rule=${encodeURIComponent(rule)}&span=day&result=matched`, quantity(matched)),
+      quantity(tried),
+    ]);
+    return html`${table(['today', 'matched', 'evaluated'], rows, 'None was evaluated today.')}
+<p class="note">${mode} · ${quantity(ruleCount)} in force, version ${version}, applied ${moment(appliedAt)} by ${by}</p>`;
+  });
+}
+
+function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
+  return card('Webhook subscriptions', undefined, subscriptions, ({ ours, broken, otherReceivers, checkedAt }) => {
+    const rows = [
+      ...ours.map((type) => [type, ['ok', 'enabled'] as const]),
+      ...broken.map((type) => [type, ['warning', 'disabled or missing'] as const]),
+    ];
+    const others = otherReceivers.length > 0 && ` · ${countOf(otherReceivers.length, 'other receiver')}`;
+    return html`${table([], rows, 'None of ours.')}<p class="note">checked ${moment(checkedAt)}${others}</p>`;
+  });
+}

@@ -1,0 +1,133 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { lists } from '../../../src/server/lists.ts';
+import { runInProcess } from '../../cli/in-process.ts';
+import { fill, openReceiver, settingsFor } from '../../ops/receiver.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { listPaths, readable, recordPaths, strangersWrote } from '../seed.ts';
+
+/* What every list and every record promises, whatever strangers wrote; and the search. */
+
+const database = await migratedDatabase();
+const { query } = database;
+const world = await openReceiver(settingsFor(database.url, { TIME_ZONE: 'Asia/Kolkata' }));
+await fill(world.context.database.db);
+await strangersWrote(world.context.database.db);
+await query(`insert into warehouse.contacts (number, name) values ('18455550123', 'Kim <b>')`);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const page = async (path: string) => (await world.get(path)).text();
+const rowsOf = async (path: string) => ((await (await world.get(path)).json()) as unknown[]).length;
+const filesOf = (kind: string) => listPaths.map((path) => path.replace(/$|(?=\?)/, `.${kind}`));
+
+describe.each([...listPaths, ...filesOf('csv'), ...filesOf('json'), ...recordPaths])('%s', (path) => {
+  test('opens to the admin token alone, is stored nowhere, and shows what strangers wrote as text', async () => {
+    expect((await fetch(`${world.receiver.url}${path}`)).status).toBe(401);
+    const answer = await world.get(path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('referrer-policy')).toBe('same-origin');
+    expect(answer.headers.get('content-security-policy')).not.toContain('unsafe');
+    const text = await answer.text();
+    if (path.includes('.json')) return void JSON.parse(text);
+    if (path.includes('.csv')) return expect(text).not.toMatch(/(^|[,;\t\r\n]"?)=1\+1/);
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('\u202e');
+  });
+});
+
+test.each([
+  ['/deliveries.json?span=all', 101],
+  ['/deliveries.json?type=AccountEndedCalls&span=all', 1],
+  ['/deliveries.json?recognized=no&span=all', 1],
+  ['/deliveries.json?from=2020-01-01&to=2020-02-01', 0],
+  ['/targets.json', 4],
+  ['/targets.json?state=pending', 3],
+  ['/targets.json?state=pending&kind=call', 2],
+  ['/targets.json?state=parked', 0],
+  ['/targets.json?state=any&target=1783385493.057901', 2],
+  ['/coverage.json?state=incomplete&span=all', 1],
+  ['/sends.json?state=NEEDS_HUMAN', 0],
+  ['/sends.json?number=845-555-0123', 1],
+  ['/sends.json?number=%2B52+1+55+1234+5678', 0],
+  ['/rules.json?result=matched', 1],
+  ['/rules.json?result=failed', 0],
+  ['/calls.json?number=845-555-0123', 2],
+  ['/calls.json?outcome=answered', 0],
+  ['/threads.json?state=waiting&span=all', 0],
+  ['/threads.json?number=18455550123&span=all', 1],
+])('%s has %i rows', async (path, rows) => {
+  expect(await rowsOf(path)).toBe(rows);
+});
+
+test.each([
+  ['/deliveries?type=Unheard', 'type must be one of'],
+  ['/deliveries?target=call', 'target must be a call id'],
+  ['/deliveries?span=year', 'span must be one of'],
+  ['/deliveries?from=2026-02-30', 'from must be a day'],
+  ['/deliveries?from=2026-02-03&to=2026-02-01', 'The first day must not be after the last day.'],
+  ['/deliveries?page=0', 'page must be a number'],
+  ['/deliveries?type=a&type=b', 'type stands twice'],
+  ['/deliveries.csv?span=year', 'span must be one of'],
+  ['/sends?number=2125550131.0', 'number is no phone number: it holds a decimal'],
+])('%s is answered 400 with a sentence', async (path, sentence) => {
+  const answer = await world.get(path);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(sentence)]);
+});
+
+test('a list leads from page to page', async () => {
+  const [, older = ''] = /href="([^"]+)" rel="next">Older/.exec(await page('/deliveries?span=all')) ?? [];
+  const second = await page(older.replaceAll('&amp;', '&'));
+  expect(second).toContain('rel="prev">Newer');
+  expect(second).not.toContain('rel="next"');
+  expect(second.match(/<tbody>.*<\/tbody>/s)?.[0].match(/<tr>/g)).toHaveLength(1);
+});
+
+test('takes days of TIME_ZONE, shows its times, and gives programs UTC', async () => {
+  await query(`update ops.deliveries set received_at = '2026-03-01T20:00:00Z' where delivery_id = 1`);
+  expect(await rowsOf('/deliveries.json?from=2026-03-02&to=2026-03-02')).toBe(1);
+  expect(await page('/deliveries?from=2026-03-02&to=2026-03-02')).toContain('2026-03-02 01:30:00');
+  expect(await page('/deliveries.csv?from=2026-03-02&to=2026-03-02')).toContain('2026-03-01T20:00:00.000Z');
+});
+
+test('names a customer as the imported list does, and opens the record from the first column', async () => {
+  expect(await page('/calls?span=all')).toContain('<a href="/calls/1783385492.057900">Kim &lt;b&gt; (18455550123)</a>');
+});
+
+test('is printed by `trunkline list`, as its JSON', async () => {
+  const { name } = lists[0] ?? {};
+  const run = (...args: string[]) => runInProcess({ DATABASE_URL: database.url }, 'list', ...args);
+  expect(JSON.parse((await run('targets', 'state=pending', '--json')).out)).toHaveLength(3);
+  expect((await run('targets', 'state=pending')).out).toMatch(/^key +kind +state/);
+  expect((await run('nothing')).err).toContain(`There is no list nothing: choose one of ${name}`);
+  expect((await run('targets', 'stat=x')).err).toContain('stat=x is no filter of targets: write one of state');
+});
+
+describe('the search', () => {
+  test.each(['18455550123', '(845) 555-0123', '5550123', 'kim'])(
+    '%s finds the customer, with texts and calls',
+    async (typed) => {
+      const words = readable(await page(`/search?q=${encodeURIComponent(typed)}`));
+      expect(words).toContain(`1 customer found for ${typed}`);
+      expect(words).toContain('Kim &lt;b&gt; (18455550123)');
+      for (const path of [
+        '/threads/18005550100/18455550123',
+        '/calls?number=18455550123&amp;span=all',
+        '/sends?number=18455550123',
+      ])
+        expect(words).toContain(`[${path}]`);
+    },
+  );
+
+  test('leads straight to the thread where there is nothing to choose', async () => {
+    await query(`insert into warehouse.sms_conversations (line, number) values ('18005550100', '18455550177')`);
+    const answer = await world.get('/search?q=18455550177', { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/threads/18005550100/18455550177']);
+  });
+
+  test.each(['nobody%', '0000', ''])('%j finds nobody, and says what can be typed', async (typed) => {
+    expect(await page(`/search?q=${encodeURIComponent(typed)}`)).toContain('Write a whole number');
+  });
+});
