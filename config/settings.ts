@@ -288,6 +288,9 @@ const variables = z.object({
       doc: 'Language of `reporting.search`: a text search configuration of Postgres such as `english`, which finds “refunds” for “refund”. `migrate` sets it; where it is removed, the language stays.',
       otherwise: '`simple`: words as they were written, in any language',
     }),
+  BI_WORDS: oneOf('hidden', 'shown').default('hidden').register(documentation, {
+    doc: 'Whether the views of `reporting`, `reporting.search` and the BI role show what people wrote and said, and what the analysis wrote about it (`shown`), or only figures, names and numbers (`hidden`). A start of a worker applies it.',
+  }),
   NOTIFY_WEBHOOK_URL: endpoint.optional().register(documentation, {
     doc: 'Receives alerts as webhooks that are signed after [Standard Webhooks](https://www.standardwebhooks.com); needs `NOTIFY_WEBHOOK_SECRET`.',
     isSecret: true,
@@ -481,6 +484,7 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     hoursZone: read.TIME_ZONE,
     /** A text search configuration; undefined keeps the one in use. */
     searchLanguage: read.SEARCH_LANGUAGE,
+    areBiWordsShown: read.BI_WORDS === 'shown',
     logLevel: read.LOG_LEVEL as string,
     /** 0: the first start fills in nothing. */
     backfillDays: read.BACKFILL_DAYS,

@@ -46,11 +46,11 @@ create table reporting.schedule_lines (
   schedule_id integer not null references reporting.schedules -- Its schedule.
 );
 
--- Definitions used by the reports; one row. After changing anything except service_level_seconds, is_text_shown,
--- missed_reached and missed_seconds, run `npx trunkline reporting rebuild`.
+-- Definitions used by the reports; one row. After changing short_abandon_seconds, callback_window or
+-- session_gap, run `npx trunkline reporting rebuild`.
 create table reporting.params (
   is_only boolean default true primary key check (is_only), -- There is one row.
-  time_zone text not null default 'UTC', -- IANA time zone of local days and hours in the reports.
+  time_zone text not null default 'UTC', -- IANA time zone of local days and hours in the reports. Workers set it to TIME_ZONE.
   -- A call answered within this many seconds is within the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.
   service_level_seconds integer not null default 20 check (service_level_seconds in (5, 10, 15, 20, 30, 45, 60, 120)),
   -- An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.
@@ -61,8 +61,8 @@ create table reporting.params (
   session_gap interval not null default '24:00:00' check (session_gap > '00:00:00'),
   -- The schedule used for business time, except by the lines in schedule_lines.
   schedule_id integer not null default 1 references reporting.schedules,
-  -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Default: no.
-  -- Names and numbers are always shown.
+  -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Workers set it
+  -- by BI_WORDS. Names and numbers are always shown.
   is_text_shown boolean not null default false,
   -- How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.
   missed_reached text[] not null default '{queue,rang,mailbox}',
@@ -120,7 +120,7 @@ create table ops.rollup_state (
   drained_at timestamptz, -- When there was last no marker left.
   meaning text, -- ops.rollup_meaning() of the last whole rebuild; NULL = none, or one is running or was interrupted.
   rebuilt_at timestamptz,
-  wanted_time_zone text, -- TIME_ZONE of the worker started last. If reporting.params has another zone, the reports wait for a rebuild.
+  time_zone text, -- TIME_ZONE of the worker started last. NULL = it is not set, so that the reports are in UTC.
   last_error text, -- Of a drain. Changes that were set aside are no failure.
   failing_since_at timestamptz
 );
@@ -128,7 +128,7 @@ create table ops.rollup_state (
 -- A hash of all definitions that the rollups depend on. When it changes, they must be rebuilt.
 create function ops.rollup_meaning() returns text
 language sql stable as $$
-  select md5(concat_ws('|', p.time_zone, p.short_abandon_seconds, p.callback_window, p.session_gap, p.schedule_id,
+  select md5(concat_ws('|', p.short_abandon_seconds, p.callback_window, p.session_gap, p.schedule_id,
     (select string_agg(s::text, ',' order by s.schedule_id) from reporting.schedules s),
     (select string_agg(h::text, ',' order by h.schedule_id, h.isodow, h.opens) from reporting.business_hours h),
     (select string_agg(h::text, ',' order by h.schedule_id, h.on_date, h.opens) from reporting.special_hours h),
@@ -351,7 +351,7 @@ create table ops.rule_tallies (
   tally_id bigint generated always as identity primary key,
   happened_at timestamptz not null, -- When the rules were evaluated.
   version text not null,
-  -- Objects of rule, mode, word (reason without what follows a colon; action_ and state of a step; reply_unplanned) and count.
+  -- Objects of rule, mode, word (reason without what follows a colon; or action_ and the state of a step) and count.
   counts jsonb not null,
   marked_at timestamptz not null default clock_timestamp()
 );

@@ -17,7 +17,7 @@ import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watc
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
-import { adoptCallBackNeed, adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
+import { adoptCallBackNeed, adoptSettings, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
@@ -74,10 +74,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   if (zoneRemedy !== undefined) {
     throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone} ${zoneRemedy}`]);
   }
-  if (!(await adoptTimeZone(db, settings.hoursZone))) {
-    log.warn(
-      `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run ${toType('reporting rebuild')}`,
-    );
+  if (await adoptSettings(db, { timeZone: settings.hoursZone, areWordsShown: settings.areBiWordsShown })) {
+    log.info({ timeZone: settings.timeZone }, 'All reports are counted again, by the days of another time zone');
   }
   await using started = new AsyncDisposableStack();
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());

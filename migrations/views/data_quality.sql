@@ -31,13 +31,6 @@ select 'fresh', 'definitions changed since the last rebuild', (meaning is distin
   '1: params, hours, holidays or delivery words were changed. Run `npx trunkline reporting rebuild`.'
 from ops.rollup_state
 union all
-select 'fresh', 'days in another zone than TIME_ZONE', coalesce(s.wanted_time_zone <> p.time_zone, false)::integer, null,
-  case when s.wanted_time_zone <> p.time_zone
-    then '1: days and hours are those of ' || p.time_zone || ', and TIME_ZONE is ' || s.wanted_time_zone || '. Run `npx trunkline reporting rebuild`.'
-    else '1: TIME_ZONE was changed, and the days and hours are still those of the zone before. Run `npx trunkline reporting rebuild`.'
-  end
-from ops.rollup_state s cross join reporting.params p
-union all
 select 'complete', 'hours of calls not proven', count(*), null, 'Hours that are over and in which not everything that the service lists is held yet; completeness has them by day.'
 from ops.coverage where stream = 'calls' and to_at <= now() and state <> 'proven'
 union all

@@ -3,17 +3,6 @@ import { type BusinessHours, type Calendars, type Opening, specialHours, weekday
 import { isWarehouseEmpty } from './params.ts';
 import { holdSteps } from './rollups/steps.ts';
 
-/** SQL: the schedule of a line: `schedule_id`, `time_zone`. One row. */
-export const scheduleOf = (line: string) => `
-  select s.schedule_id, s.time_zone from reporting.params p
-    left join reporting.schedule_lines l on l.line = ${line}
-    join reporting.schedules s on s.schedule_id = coalesce(l.schedule_id, p.schedule_id)`;
-
-/** SQL: whether the schedule `s` of a line is open at a moment. Several times as fast as `reporting.is_open_at`. */
-export const isOpenAt = (moment: string) => `exists (
-  select from reporting.hours_on(s.schedule_id, (${moment} at time zone s.time_zone)::date) h
-  where h.opens <= (${moment} at time zone s.time_zone)::time and (${moment} at time zone s.time_zone)::time < h.closes)`;
-
 /**
  * Uses business hours as the schedule that `reporting.params` names, and those of offices as the schedules of their names. Other
  * schedules, and the names of holidays, stay. `rebuild needed`: the rollups contain business time counted by other hours, until

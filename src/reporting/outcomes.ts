@@ -196,7 +196,7 @@ const columnOf: Readonly<Record<string, readonly string[]>> = {
 
 const tallied = ['evaluation_count', ...Object.keys(columnOf)];
 const added = [
-  sum('count', `word !~ '^(action|reply)_'`),
+  sum('count', `word !~ '^action_'`),
   ...Object.values(columnOf).map((words) => sum('count', `word in (${words.map((word) => `'${word}'`).join(', ')})`)),
 ];
 

@@ -1,33 +1,7 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import type { CallBackNeed } from '../warehouse/call-facts.ts';
+import { markEverything } from './rebuild.ts';
 import { holdSteps } from './rollups/steps.ts';
-
-/** The definitions in `reporting.params` that the rollups depend on. */
-export interface RollupParams {
-  /** An IANA zone. */
-  readonly timeZone?: string | undefined;
-  readonly shortAbandonSeconds?: number | undefined;
-}
-
-/**
- * Changes the given definitions; the others stay. A schedule in the reports' time zone moves with it. Run {@link
- * rebuildRollups} afterwards.
- */
-export async function changeParams(
-  db: Database | Transaction,
-  { timeZone, shortAbandonSeconds }: RollupParams,
-): Promise<void> {
-  await query(
-    db,
-    `with before as materialized (select time_zone from reporting.params),
-     schedules as (
-       update reporting.schedules s set time_zone = $1 from before where s.time_zone = before.time_zone and $1::text is not null
-     )
-     update reporting.params set time_zone = coalesce($1, time_zone), short_abandon_seconds = coalesce($2::integer, short_abandon_seconds)
-     where num_nonnulls($1::text, $2::integer) > 0`,
-    [timeZone, shortAbandonSeconds],
-  );
-}
 
 /** Lets the views count the calls that need a call-back by these definitions, at once. */
 export async function adoptCallBackNeed(db: Database, { reached, seconds }: CallBackNeed): Promise<void> {
@@ -45,25 +19,34 @@ export async function reportsTimeZone(db: Database | Transaction): Promise<strin
   return params.time_zone;
 }
 
+/** What the settings say of the reports. */
+export interface ReportSettings {
+  /** TIME_ZONE; undefined while nobody has chosen one. */
+  readonly timeZone: string | undefined;
+  /** BI_WORDS: whether views show what people wrote and said. */
+  readonly areWordsShown: boolean;
+}
+
 /**
- * Uses TIME_ZONE for the days of the reports if there are no rollups to compute again. Records the wanted zone for
- * `data_quality` and `status`. Returns false if the reports keep another zone: with millions of calls, a person has to
- * decide about a rebuild. Undefined: TIME_ZONE isn't set, and any zone will do.
+ * Takes over the settings of this process. In another time zone, everything is marked to be counted again. Resolves to
+ * whether it was.
  */
-export async function adoptTimeZone(db: Database, timeZone: string | undefined): Promise<boolean> {
-  await query(db, 'update ops.rollup_state set wanted_time_zone = $1 where wanted_time_zone is distinct from $1', [
-    timeZone ?? null,
-  ]);
-  if (timeZone === undefined || (await reportsTimeZone(db)) === timeZone) return true;
-  if (!(await isWarehouseEmpty(db))) return false;
+export async function adoptSettings(db: Database, { timeZone, areWordsShown }: ReportSettings): Promise<boolean> {
+  const zone = timeZone ?? 'UTC';
+  await query(
+    db,
+    sql`update reporting.params set is_text_shown = ${areWordsShown} where is_text_shown <> ${areWordsShown}`,
+  );
+  await query(
+    db,
+    sql`update ops.rollup_state set time_zone = ${timeZone ?? null} where time_zone is distinct from ${timeZone ?? null}`,
+  );
+  if ((await reportsTimeZone(db)) === zone) return false;
   return inTransaction(db, async (tx) => {
     // Changes that arrive meanwhile are rolled up afterwards, in the new zone.
     await holdSteps(tx);
-    if (!(await isWarehouseEmpty(tx))) return (await reportsTimeZone(tx)) === timeZone;
-    await changeParams(tx, { timeZone });
-    // Empty rollups are correct in every zone, so none of them needs a rebuild.
-    await query(tx, 'update ops.rollup_state set meaning = ops.rollup_meaning()', []);
-    return true;
+    await query(tx, sql`update reporting.params set time_zone = ${zone}`);
+    return markEverything(tx);
   });
 }
 
@@ -102,13 +85,9 @@ export async function timeZoneRemedy(db: Database, timeZone: string): Promise<st
 }
 
 /** The TIME_ZONE of the worker started last. Undefined if it wasn't set. */
-export async function wantedTimeZone(db: Database | Transaction): Promise<string | undefined> {
-  const [state] = await query<{ wanted: string | null }>(
-    db,
-    'select wanted_time_zone as wanted from ops.rollup_state',
-    [],
-  );
-  return state?.wanted ?? undefined;
+export async function chosenTimeZone(db: Database | Transaction): Promise<string | undefined> {
+  const [state] = await query(db, sql<{ time_zone: string | null }>`select time_zone from ops.rollup_state`);
+  return state?.time_zone ?? undefined;
 }
 
 /** Whether there is neither a call nor a text, so no rollup would have to be computed again. */

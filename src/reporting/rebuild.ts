@@ -1,4 +1,4 @@
-import { type Database, inTransaction, query } from '../db/database.ts';
+import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
 import { analyzeGrownTables } from './audits.ts';
 import { NotRolledUp, type SetAside } from './rollups/set-aside.ts';
@@ -50,6 +50,30 @@ export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildO
   return { days: days.length, conversations };
 }
 
+/**
+ * Marks everything that is held, since definitions changed on which all of it depends: drains count it again, the newest
+ * days first. Resolves to whether anything is held.
+ */
+export async function markEverything(tx: Transaction): Promise<boolean> {
+  const days = await daysWithin(tx);
+  await query(
+    tx,
+    sql`
+      insert into ops.rollup_markers (kind, bucket_at)
+      select kind, quarter from ${relation('d', days, { from_at: ['timestamptz', ({ from }) => from], to_at: ['timestamptz', ({ to }) => to] })}
+        cross join generate_series(ops.quarter_of(from_at), to_at - interval '1 microsecond', interval '15 minutes') quarter
+        cross join unnest(array['calls', 'texts']) kind`,
+  );
+  await query(
+    tx,
+    sql`
+      insert into ops.rollup_markers (kind, conversation_id)
+      select 'thread', conversation_id from warehouse.sms_conversations
+      union select 'thread', conversation_id from rollups.sms_turns`,
+  );
+  return days.length > 0;
+}
+
 /** Recomputes what follows from a day's calls and their legs, with the same code as when they were mirrored. */
 async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
   const calls = await query<{ id: string }>(
@@ -64,7 +88,7 @@ async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
 }
 
 /** The days with a fact or a rollup. After a change of the time zone, they can differ. */
-async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> {
+async function daysWithin(db: Database | Transaction, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
     ...['call_rollup', 'call_agent_rollup', 'queue_visits', 'missed_call_returns', 'action_items', 'sms_day_rollup'],
   ];

@@ -46,10 +46,9 @@ export async function recordDecisions(
   await insertActions(tx, actions);
   await insertTally(tx, version, [
     ...[...recorded, ...unrecorded].map(({ evaluation }) => tallied(evaluation, evaluation.reason.split(':', 1)[0])),
-    ...actions.flatMap(({ state, action, evaluation }) => {
-      if (state === 'waiting') return [];
-      return [tallied(evaluation, action.kind === 'reply' ? 'reply_unplanned' : `action_${state}`)];
-    }),
+    ...actions
+      .filter(({ state, action }) => state === 'dry_run' && action.kind !== 'reply')
+      .map(({ evaluation }) => tallied(evaluation, 'action_dry_run')),
   ]);
   return matched.length;
 }

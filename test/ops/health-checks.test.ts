@@ -146,7 +146,7 @@ problem reports_behind: insert into ops.rollup_markers (kind, bucket_at, marked_
 warning reports_behind: insert into ops.rollup_troubles (kind, bucket_at, error)
       values ('calls', '2026-03-03T00:00:00Z', 'out of range')
 warning reports_behind: insert into rollups.audits (check_name, found_count) values ('calls without a start', 1)
-warning reports_differ: update ops.rollup_state set wanted_time_zone = 'America/New_York'
+warning reports_differ: update ops.rollup_state set meaning = 'another'
 warning reports_differ: ${differing({ kind: 'status', name: 'inbound missed', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 notice reports_differ: ${differing({ kind: 'user', name: '12', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 problem web_missing: update ops.processes set role = 'worker'
@@ -210,7 +210,7 @@ const isOurs = new RegExp(
   `^(?:${[
     'processes\\.(?:role|rulesMode)|schema\\.outdatedViews',
     'subscriptions\\.(?:broken|repaired\\.type|repaired\\.fault)|alerts\\.undelivered\\.target',
-    'rules\\.lastHoliday|reporting\\.(?:timeZone|wantedTimeZone)',
+    'rules\\.lastHoliday|reporting\\.(?:timeZone|chosenTimeZone)',
   ].join('|')})$`,
 );
 const stranger = 'Karen 12125550123 at 10.1.2.3';

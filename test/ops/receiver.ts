@@ -81,7 +81,7 @@ export async function allIsWell({ database, metrics }: Context): Promise<void> {
       warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
     update ops.last_report set noticed_at = null;
-    update ops.rollup_state set wanted_time_zone = null;
+    update ops.rollup_state set time_zone = null, meaning = ops.rollup_meaning();
     update ops.views set text_hash = substr(text_hash, 2) where text_hash like '!%';
     update ops.migrations set name = substr(name, 2) where name like '!%';
     insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, address_hash)

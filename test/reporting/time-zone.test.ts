@@ -1,57 +1,38 @@
 import { expect, test } from 'vitest';
-import { adoptTimeZone, changeParams, isSameZone, timeZoneRemedy, wantedTimeZone } from '../../src/reporting/params.ts';
+import { adoptSettings, chosenTimeZone, isSameZone, timeZoneRemedy } from '../../src/reporting/params.ts';
 import { factsDatabase } from './facts.ts';
 
-test('the reports take the zone that was set, while there is nothing to compute again', async () => {
+test('the reports take the zone that is set, and count what is held again by its days', async () => {
   await using facts = await factsDatabase();
-  const zones = () =>
+  const adopt = (timeZone: string | undefined) => adoptSettings(facts.db, { timeZone, areWordsShown: false });
+  expect(await adopt('America/New_York'), 'nothing is held').toBe(false);
+  // Half past midnight on Tuesday, UTC.
+  await facts.call({ call_id: '1700000001.1', started_at: '03-03T00:30' });
+  await facts.thread(1, [['03-03T00:30', 'in']]);
+  await facts.drain();
+  const days = () =>
     facts.expectRows(`
-      select p.time_zone as days, s.time_zone as hours from reporting.params p join reporting.schedules s using (schedule_id)`);
-  expect(await adoptTimeZone(facts.db, 'America/New_York')).toBe(true);
-  await zones().toEqual(['America/New_York | America/New_York']);
-  await facts.call({ call_id: '1700000001.1' });
-  expect(await adoptTimeZone(facts.db, 'America/New_York')).toBe(true);
-  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(false);
-  await zones().toEqual(['America/New_York | America/New_York']);
+      select (select string_agg(local_date || ' ' || local_hour || ' ' || call_count, ', ') from reporting.call_hourly) as calls,
+        (select string_agg(local_date || ' ' || inbound_count, ', ') from reporting.sms_daily) as texts`);
+  await days().toEqual(['2026-03-02 19 1 | 2026-03-02 1']);
+  expect(await adopt('America/New_York')).toBe(false);
+  expect(await adopt('Asia/Tokyo')).toBe(true);
+  await facts.drain();
+  await days().toEqual(['2026-03-03 9 1 | 2026-03-03 1']);
+  expect(await chosenTimeZone(facts.db)).toBe('Asia/Tokyo');
+  expect(await adopt(undefined)).toBe(true);
+  await facts.drain();
+  await days().toEqual(['2026-03-03 0 1 | 2026-03-03 1']);
+  expect(await chosenTimeZone(facts.db)).toBeUndefined();
 });
 
-test('a zone that an empty warehouse takes leaves nothing to compute again, and one for what it holds does', async () => {
+test('BI sees what people wrote where BI_WORDS says so', async () => {
   await using facts = await factsDatabase();
-  const stale = () =>
-    facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
-  await adoptTimeZone(facts.db, 'Europe/Berlin');
-  expect(await stale()).toBe(0);
-  await facts.call({ call_id: '1700000001.1' });
-  await changeParams(facts.db, { timeZone: 'Asia/Tokyo' });
-  expect(await stale()).toBe(1);
-  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(true);
-  expect(await stale()).toBe(1);
-});
-
-test('a changed TIME_ZONE that waits for a rebuild is told of, with what to do', async () => {
-  await using facts = await factsDatabase();
-  const told = () =>
-    facts.expectRows(`
-      select found_count, meaning from reporting.data_quality where check_name = 'days in another zone than TIME_ZONE'`);
-  const none = [expect.stringMatching(/^0 /)];
-  await adoptTimeZone(facts.db, 'Europe/Berlin');
-  await told().toEqual(none);
-  await facts.call({ call_id: '1700000001.1' });
-  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(false);
-  await told().toEqual([
-    '1 | 1: days and hours are those of Europe/Berlin, and TIME_ZONE is Asia/Tokyo. Run `npx trunkline reporting rebuild`.',
-  ]);
-  expect(await wantedTimeZone(facts.db)).toBe('Asia/Tokyo');
-  expect(await adoptTimeZone(facts.db, undefined)).toBe(true);
-  await told().toEqual(none);
-});
-
-test('a schedule in a zone of its own stays in it', async () => {
-  await using facts = await factsDatabase();
-  await facts.query(`update reporting.schedules set time_zone = 'Europe/Berlin'`);
-  await changeParams(facts.db, { timeZone: 'America/Chicago' });
-  await facts.expectRows('select time_zone from reporting.schedules').toEqual(['Europe/Berlin']);
-  await facts.expectRows('select time_zone from reporting.params').toEqual(['America/Chicago']);
+  await facts.thread(1, [['15:00', 'in', { body: 'Hello' }]]);
+  for (const areWordsShown of [true, false]) {
+    await adoptSettings(facts.db, { timeZone: undefined, areWordsShown });
+    expect(await facts.value('select body from reporting.fct_sms_message')).toBe(areWordsShown ? 'Hello' : null);
+  }
 });
 
 test('a zone is only usable where Postgres and JavaScript mean the same by it', async () => {

@@ -1,6 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { zoneRemedy } from '../../shared/time-zone.ts';
-import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
+import type { Command } from 'commander';
+import { addConsent, momentArgument, momentWords } from '../arguments.ts';
 
 export function addAdministration(program: Command): void {
   program
@@ -16,12 +15,6 @@ export function addAdministration(program: Command): void {
     .description('Recomputes the rollups, needed after a change of definitions; workers may keep running.')
     .option('--from <moment>', `only days since ${momentWords}`, momentArgument)
     .option('--to <moment>', 'their end, exclusive', momentArgument)
-    .option('--time-zone <zone>', 'first change the zone of local days, such as America/New_York', timeZone)
-    .option(
-      '--short-abandon <seconds>',
-      'first change the longest wait of a call that counts as abandoned at once',
-      wholeNumber(0, 9_999),
-    )
     .action(async (options) => (await import('../reporting.ts')).rebuild(options));
 
   program
@@ -39,11 +32,4 @@ export function addAdministration(program: Command): void {
       'Takes the account that answers as the mirrored one, after its data was replaced. It asks first, unless --yes.',
     )
     .action(async (options) => (await import('../account.ts')).accept(options));
-}
-
-function timeZone(text: string): string {
-  const remedy = zoneRemedy(text);
-  if (remedy !== undefined)
-    throw new InvalidArgumentError(`It must be an IANA time zone such as America/New_York. ${remedy}`);
-  return text;
 }

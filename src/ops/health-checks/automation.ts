@@ -46,7 +46,7 @@ const timeZone = defineCheck({
   id: 'time_zone',
   measure({ rules, reporting }) {
     const status = known(rules);
-    if (!status || known(reporting)?.wantedTimeZone !== null) return undefined;
+    if (!status || known(reporting)?.chosenTimeZone !== null) return undefined;
     const { mode, usersZone } = status;
     const usesHours = status.usesHours && mode !== 'off';
     const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');

@@ -89,12 +89,9 @@ const reportsDiffer = defineCheck<Told, ReportParts>({
   measure({ reporting }) {
     const status = known(reporting);
     if (status === undefined) return undefined;
-    const { timeZone, wantedTimeZone, isCurrent, untied } = status;
+    const { isCurrent, untied } = status;
     const found: Told[] = [];
-    if (wantedTimeZone !== null && wantedTimeZone !== timeZone) {
-      const sentence = `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`;
-      found.push({ level: 'warning', sentence, remedy: rebuild });
-    } else if (!isCurrent) {
+    if (!isCurrent) {
       const sentence =
         'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.';
       found.push({ level: 'warning', sentence, remedy: rebuild });

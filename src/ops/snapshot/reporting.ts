@@ -6,7 +6,7 @@ export interface ReportingStatus {
   /** The time zone of their days and hours. */
   readonly timeZone: string;
   /** The TIME_ZONE of the worker started last. Null if it wasn't set. */
-  readonly wantedTimeZone: string | null;
+  readonly chosenTimeZone: string | null;
   /** Whether all rollups were made with the current definitions. */
   readonly isCurrent: boolean;
   /** The oldest change that the next drain will process. Null if there is none. */
@@ -60,14 +60,14 @@ const maxSamples = 3;
 
 export async function readReporting(db: Database): Promise<ReportingStatus> {
   const [facts] = await query<
-    Pick<ReportingStatus, 'timeZone' | 'wantedTimeZone' | 'isCurrent' | 'waitingSince' | 'undatedCalls'> & {
+    Pick<ReportingStatus, 'timeZone' | 'chosenTimeZone' | 'isCurrent' | 'waitingSince' | 'undatedCalls'> & {
       readonly setAsideCount: number;
       readonly setAsideSince: Date | null;
     }
   >(
     db,
     // Ids follow the order of marking, so the primary keys find the oldest.
-    `select p.time_zone as "timeZone", s.wanted_time_zone as "wantedTimeZone",
+    `select p.time_zone as "timeZone", s.time_zone as "chosenTimeZone",
        s.meaning is not distinct from ops.rollup_meaning() as "isCurrent",
        least(
          (select marked_at from ops.rollup_markers order by marker_id limit 1),

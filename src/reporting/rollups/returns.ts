@@ -1,6 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { isOpenAt, scheduleOf } from '../hours.ts';
-import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
+import { deliveryMap, isOpenAt, reachedNobody, replaceRows, scheduleOf, senderKind } from './parts.ts';
 import type { Span } from './steps.ts';
 
 const columns = [

@@ -1,6 +1,5 @@
 import type { Transaction } from '../../db/database.ts';
-import { isOpenAt, scheduleOf } from '../hours.ts';
-import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
+import { deliveryMap, isOpenAt, reachedNobody, replaceRows, scheduleOf, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
 /** What `sms_day_rollup` counts in the texts of a day. */

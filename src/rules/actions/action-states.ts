@@ -241,7 +241,7 @@ export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolea
 }
 
 /**
- * Records how an attempt ended, and counts it once it is final. `done` is recorded even after the claim was lost; anything else
+ * Records how an attempt ended, and counts it once it is done or has failed. `done` is recorded even after the claim was lost; anything else
  * only while it is held. The argument is deleted with the last attempt, since it can quote what people wrote; that of a
  * step that failed to tell a target is used if it is retried.
  */
@@ -273,7 +273,7 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
       insert into ops.rule_tallies (happened_at, version, counts)
       select r.evaluated_at, r.version,
         jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', ${`action_${state}`}::text, 'count', 1))
-      from decided join ops.rule_runs r using (run_id)`,
+      from decided join ops.rule_runs r using (run_id) where ${state} in ('done', 'failed')`,
   );
 }
 

@@ -3,7 +3,7 @@ import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/ru
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
-import { wantedTimeZone } from '../../reporting/params.ts';
+import { chosenTimeZone } from '../../reporting/params.ts';
 import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
 import { type Html, html } from '../html.ts';
 import { asks, section, soft } from '../page.ts';
@@ -22,7 +22,7 @@ interface Did {
 export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const inForce = await readInForce(tx);
   const allowed = (await readAllowedMode(tx)) ?? 'live';
-  const zone = await wantedTimeZone(tx);
+  const zone = await chosenTimeZone(tx);
   const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
     tx,

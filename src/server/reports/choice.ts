@@ -14,7 +14,7 @@ export interface Choice {
   readonly from: string;
   /** The last local day. */
   readonly to: string;
-  /** Keys of dim_number, dim_queue and dim_user; how far callers came. */
+  /** Keys of numbers, queues and users; how far callers came. */
   readonly filters: Readonly<Partial<Record<Filter, string>>>;
 }
 

@@ -54,7 +54,7 @@ const report: Report = {
   lateness: {
     state: 'known',
     value: {
-      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, waitingSince: null, failures: [], untied: [] },
+      ...{ timeZone: 'UTC', chosenTimeZone: null, isCurrent: true, waitingSince: null, failures: [], untied: [] },
       ...{ refusingTargets: [], undatedCalls: 0, setAside: { count: 0, since: null, samples: [] } },
     },
   },
