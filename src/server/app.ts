@@ -21,6 +21,9 @@ export const maxBodyBytes = 1_048_576;
 /** Cookies of single sign-on can take more than the 16 KiB that Node allows. */
 const maxHeaderBytes = 65_536;
 
+/** Milliseconds in which a request has to arrive. */
+const requestMs = 10_000;
+
 /** More connections than any proxy or service keeps open. */
 const maxConnections = 2_000;
 
@@ -29,11 +32,11 @@ const closeMs = 2_000;
 
 const limits = {
   bodyLimit: maxBodyBytes,
-  /** Milliseconds in which a request has to arrive. */
-  requestTimeout: 10_000,
+  requestTimeout: requestMs,
   /** Milliseconds: idle connections outlast those of Heroku's router (90 s) and Caddy (120 s). */
   keepAliveTimeout: 150_000,
-  http: { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: 1_000 },
+  // Node takes the longer of both timeouts for the whole request.
+  http: { headersTimeout: requestMs, maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: 1_000 },
   routerOptions: { maxParamLength: maxHeaderBytes },
 };
 
