@@ -19,19 +19,6 @@ const maxDelayed = 50;
 const howToSignIn =
   'Sign in with the link that Trunkline printed at its start, or with ADMIN_TOKEN as the password and any user name.';
 
-export interface Guard {
-  /**
-   * Requires the token for the routes of a scope: as a bearer token, as the password of basic authentication, or by the
-   * cookie of a signed-in browser. Answers of the scope must not be cached.
-   */
-  protect(scope: FastifyInstance): void;
-  /**
-   * Serves the printed link, which sets the cookie and redirects to the status page. `publicUrl` tells where https is
-   * used.
-   */
-  serveSignIn(app: FastifyInstance, publicUrl: string | undefined): void;
-}
-
 /**
  * Admits requests with the admin token, whatever address they come from: behind a local proxy, every request looks like
  * loopback. Without a token, nobody is admitted.
@@ -44,7 +31,7 @@ export function createGuard({
   readonly adminToken: string | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
-}): Guard {
+}) {
   const guesses = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
   let delayed = 0;
 
@@ -66,7 +53,11 @@ export function createGuard({
   }
 
   return {
-    protect(scope) {
+    /**
+     * Requires the token for the routes of a scope: as a bearer token, as the password of basic authentication, or by
+     * the cookie of a signed-in browser. Answers of the scope must not be cached.
+     */
+    protect(scope: FastifyInstance): void {
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('cache-control', 'no-store');
       });
@@ -78,7 +69,8 @@ export function createGuard({
         signIns.set(request, signIn);
       });
     },
-    serveSignIn(app, publicUrl) {
+    /** Serves the printed link, which sets the cookie and redirects to the status page. */
+    serveSignIn(app: FastifyInstance, publicUrl: string | undefined): void {
       app.get<{ Querystring: { code?: unknown } }>('/sign-in', { exposeHeadRoute: false }, async (request, reply) => {
         const code = String(request.query.code ?? '');
         reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
@@ -145,14 +137,10 @@ export function signInOf(request: FastifyRequest): Readonly<Record<string, strin
   };
 }
 
-/**
- * Whether the browser uses https, according to a proxy or PUBLIC_URL. A cookie marked for https isn't sent without it.
- */
+/** Whether the browser uses https, according to a proxy or PUBLIC_URL: else it wouldn't send a cookie that needs it. */
 function isHttps({ headers }: FastifyRequest, publicUrl: string | undefined): boolean {
-  if (String(headers['x-forwarded-proto'] ?? '').startsWith('https')) return true;
-  if (publicUrl === undefined || !URL.canParse(publicUrl)) return false;
-  const { protocol, host } = new URL(publicUrl);
-  return protocol === 'https:' && host === headers.host;
+  const isPublic = publicUrl !== undefined && new URL(publicUrl).origin === `https://${headers.host}`;
+  return isPublic || String(headers['x-forwarded-proto'] ?? '').startsWith('https');
 }
 
 /**
