@@ -9,7 +9,7 @@ import { link, renderPage } from './page.ts';
 
 /** What the reader did wrong, or what is not there. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
-  readonly status: 400 | 404 | 409;
+  readonly status: 400 | 404 | 409 | 502;
 
   constructor(sentence: string, status: BadAddress['status'] = 400) {
     super(sentence);

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { createDatabase, type Transaction } from '../db/database.ts';
 import { pageConnections } from '../db/limits.ts';
 import { createRulesReader, type RulesReader } from '../rules/versions.ts';
+import type { LinkSealer } from '../warehouse/links.ts';
 import { idOf, type Parameters, textOf } from './address.ts';
 import { signInOf } from './auth.ts';
 import { registerMetrics, sharedSnapshot } from './health.ts';
@@ -10,12 +11,13 @@ import { serveList } from './list.ts';
 import { lists } from './lists.ts';
 import { type RecordPage, renderPage } from './page.ts';
 import { doneSentence, registerActions } from './records/actions.ts';
-import { callPage } from './records/call-page.ts';
+import { callPage } from './records/call.ts';
 import { deliveryPage, targetOf, targetPage } from './records/deliveries.ts';
+import { registerMedia } from './records/media.ts';
 import { versionOf, versionPage } from './records/rules-version.ts';
 import { explanationPage, runPage } from './records/run.ts';
 import { sendIdOf, sendPage } from './records/send.ts';
-import { threadPage } from './records/thread-page.ts';
+import { threadPage } from './records/thread.ts';
 import { type View, viewOf } from './records/view.ts';
 import { registerReports } from './reports/routes.ts';
 import { serveSearch } from './search.ts';
@@ -25,6 +27,8 @@ import { serveStatus } from './status.ts';
 interface Asked {
   readonly params: Readonly<Record<string, string>>;
   readonly view: View;
+  /** Opens the links to recordings and files. Undefined: they can't be played. */
+  readonly sealer: LinkSealer | undefined;
   /** All parameters of its address. */
   readonly query: Parameters;
   readonly rules: RulesReader;
@@ -40,9 +44,9 @@ const records: readonly (readonly [
 ])[] = [
   ['/deliveries/:id', '/deliveries', (tx, { params, view }) => deliveryPage(tx, idOf(params.id), view)],
   ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
-  ['/calls/:id', '/calls', (tx, { params, view }) => callPage(tx, params.id, view)],
+  ['/calls/:id', '/calls', (tx, { params, ...asked }) => callPage(tx, params.id, asked)],
   // Fastify limits the length of named parameters, but a group can have many participants.
-  ['/threads/*', '/threads', (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view)],
+  ['/threads/*', '/threads', (tx, { params, ...asked }) => threadPage(tx, params['*'] ?? '', asked)],
   ['/sends/:id', '/sends', (tx, { params, view }) => sendPage(tx, sendIdOf(params.id), view)],
   [
     '/rules/runs/:id',
@@ -59,7 +63,7 @@ const records: readonly (readonly [
 
 /** Serves the pages, which need the admin token: status, lists, a page for each row, reports; and the metrics. */
 export function registerPages(app: FastifyInstance, context: Context): void {
-  const { settings, log } = context;
+  const { settings, sealer, log } = context;
   const { timeZone, hoursZone, databaseUrl } = settings;
   const limits = { maxConnections: pageConnections, statementMs: 5_000 };
   const database = createDatabase({ url: databaseUrl, log, name: 'pages', ...limits, isReadOnly: true });
@@ -78,10 +82,11 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   for (const [path, current, read] of records) {
     app.get<{ Querystring: Parameters; Params: Asked['params'] }>(path, async (request, reply) => {
       const { query, params } = request;
-      const asked = { params, query, view, rules, user: signInOf(request).user };
+      const asked = { params, query, view, sealer, rules, user: signInOf(request).user };
       const record = await pages.db.transaction().execute((tx) => read(tx, asked));
       return reply.type('text/html; charset=utf-8').send(renderPage({ ...record, current, done: doneOf(query) }));
     });
   }
+  registerMedia(app, pages.db, { view, sealer });
   registerActions(app, context, view);
 }

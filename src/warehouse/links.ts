@@ -8,7 +8,7 @@ export interface LinkSealer {
 }
 
 /** The audio of a recorded leg of a call, or a file attached to a text. */
-type LinkKind = 'recording' | 'file';
+export type LinkKind = 'recording' | 'file';
 
 interface Link {
   /** The id of the call, or `conversation/message`. */

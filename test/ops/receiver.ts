@@ -34,7 +34,7 @@ export async function openReceiver(settings: ReadySettings): Promise<TestReceive
     context,
     receiver,
     get: (path, init = {}) =>
-      fetch(`${receiver.url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}` } }),
+      fetch(`${receiver.url}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${adminToken}` } }),
     async [Symbol.asyncDispose]() {
       await receiver.close();
       await context[Symbol.asyncDispose]();

@@ -1,0 +1,62 @@
+import type { RawBuilder } from 'kysely';
+import { query, sql, type Transaction } from '../../db/database.ts';
+import type { SendState } from '../../ledger/states.ts';
+import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
+import { type Html, html } from '../html.ts';
+import { link } from '../page.ts';
+import type { View } from './view.ts';
+
+/** A rule that matched, and what its steps came to. */
+export interface RuleRun {
+  readonly run_id: string;
+  readonly rule: string;
+  readonly mode: 'dry-run' | 'live';
+  /** `conversation/message`, or the id of a call or transcript. */
+  readonly trigger_key: string;
+  readonly trigger_at: Date;
+  readonly steps: readonly RuleStep[];
+}
+
+interface RuleStep {
+  readonly kind: string;
+  readonly state: string;
+  readonly reason: string | null;
+  /** Of a reply. Its words are null while they are hidden. */
+  readonly send: { readonly state: SendState; readonly reason: string | null; readonly body: string | null } | null;
+}
+
+const maxRuns = 200;
+
+/** Reads the rules that matched (`r` of ops.rule_runs): the newest 200, oldest first. */
+export function readRuns(tx: Transaction, where: RawBuilder<unknown>, { areWordsShown }: View): Promise<RuleRun[]> {
+  return query(
+    tx,
+    sql<RuleRun>`select r.run_id, r.rule, r.mode, r.trigger_key, r.trigger_at, a.steps
+     from (
+       select * from ops.rule_runs r where r.is_matched and ${where} order by r.trigger_at desc, r.run_id desc limit ${maxRuns}
+     ) r cross join lateral (
+       select coalesce(jsonb_agg(jsonb_build_object('kind', concat_ws(' ', x.kind, x.target), 'state', x.state, 'reason', x.reason,
+           'send', case when s.send_id is not null then jsonb_build_object('state', s.state, 'reason', s.reason,
+             'body', case when ${areWordsShown} then s.body end) end) order by x.ordinal), '[]') as steps
+       from ops.rule_actions x left join ops.sends s on s.send_id = x.send_id
+       where x.run_id = r.run_id
+     ) a
+     order by r.trigger_at, r.run_id`,
+  );
+}
+
+/** What a rule did, in one line: `Rule thanks (dry-run): resolve only simulated`. */
+export function renderRun({ run_id, rule, mode, steps }: RuleRun): Html {
+  return html`Rule ${link(`/rules/runs/${run_id}`, rule)}${mode === 'dry-run' && ' (dry-run)'}: ${
+    steps.length === 0 ? 'no steps' : steps.map((each, at) => html`${at > 0 && ', '}${stepWords(each)}`)
+  }`;
+}
+
+function stepWords({ kind, state, reason, send }: RuleStep): Html {
+  if (!send) return html`${kind} ${actionStateWords(state)}${reason !== null && ` (${reason})`}`;
+  const isRefused = send.state === 'DENIED' && send.reason !== 'dry_run';
+  const what = isRefused ? 'not sent' : sendStateWords(send.state, send.reason);
+  return html`${kind} ${what}${send.reason !== null && ` (${sendReasonWords(send.state, send.reason)})`}${
+    send.state !== 'SENT' && send.body && html`: <q dir="auto">${send.body}</q>`
+  }`;
+}
