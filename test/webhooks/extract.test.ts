@@ -189,6 +189,7 @@ test.each<[string, EventType, unknown, string]>([
     'ours/customer #5',
   ],
   ['a text beside calls', 'AccountEndedCalls', { ...between, webhookType: 'AccountSMS', id: 5 }, 'ours/customer #5'],
+  ['the id of a text, not of its event', 'AccountSMS', { ...between, id: 3, messageId: 5 }, 'ours/customer #5'],
   ['a text of which only the id is told', 'AccountSMS', { webhookType: 'AccountEndedCalls', messageId: 5 }, '#5'],
   [
     'a text and the call that it names',

@@ -12,7 +12,12 @@ test('removes what a secret key holds, whatever its type, and leaves what says n
 
 test('removes a URL under any key but keeps one that a person wrote', () => {
   const tree = { play: 'https://example.com/a', files: ['HTTP://example.com/b'], message: 'https://example.com/c' };
-  const odd = { message: '{ :-) "token": 5', text: '[ok] https://example.com/d', content: { type: 'media', id: '7' } };
+  const odd = {
+    message: '{ :-) "token": 5',
+    text: '[ok] https://example.com/d',
+    content: { type: 'media', id: '7' },
+    sms: 'https://example.com/e',
+  };
   expect(JSON.parse(canonical(structuredClone(odd)))).toEqual(odd);
   expect(JSON.parse(canonical(tree))).toEqual({
     ...{ play: '[redacted]', files: ['[redacted]'], message: 'https://example.com/c' },
@@ -48,11 +53,21 @@ test('makes a raw text storable', () => {
   expect(storableText('a\0b\ud800c')).toBe('a\ufffdb\ufffdc');
 });
 
+/** An object with a key made of each word. */
+const keyed = (words: string, key: string) =>
+  Object.fromEntries(words.split(' ').map((word) => [key.replace('*', word), 'HUSH']));
+
 test.each<[string, object]>([
   ['JSON in a text of another key', { payload: JSON.stringify([{ u: 'HUSH' }]) }],
   ['broken JSON in a text', { a: '{"b":"HUSH",}' }],
   ['a link in words', { a: 'here: https://rec.example/x?t=HUSH, or (s3://b/HUSH)' }],
   ['keys of secrets', { auth: 'HUSH', jwt: 'HUSH', 'x-sig': 'HUSH', tokenValue: 'HUSH', oauth: { a: 'HUSH' } }],
+  [
+    'keys that end with a secret',
+    keyed('url uri link href media attachment jwt sig hmac pwd passphrase session bearer otp', 'my*s'),
+  ],
+  ['keys that hold a secret anywhere', keyed('secret passwd password apikey accesskey privatekey', '*_of_mine')],
+  ['more of them', keyed('authorization credential signature cookie token', '*_of_mine')],
 ])('removes from a tree %s', (_, tree) => {
   const kept = canonical(tree);
   expect(kept).not.toContain('HUSH');
