@@ -49,6 +49,7 @@ test.each<[string, CallColumns, string[], string]>([
   ['answered', answered, ['external>ivr answer 9', 'ivr>queue answer 9', 'queue>user answer 40'], 'person'],
   ['answered, without legs', answered, [], 'person'],
   ['answered by its code alone', { ...missed, status: null, statusCode: 2 }, [], 'person'],
+  ['answered by its lowest code', { ...missed, status: null, statusCode: 1 }, [], 'person'],
   ['a leg that somebody answered, though it is called missed', missed, ['external>phone ANSWER 0'], 'person'],
   ['a leg with talk, though it is called missed', missed, ['external>user - 12'], 'person'],
   ['somebody answered before the mailbox', voicemail, ['external>user answer 9', 'user>mailbox answer 9'], 'person'],
@@ -103,6 +104,30 @@ test('on a call of ours nobody came anywhere, unless it was answered', () => {
   expect(factsOf({ ...answered, direction: 'outbound' }, legs).reached).toBe('person');
 });
 
+test.each<[string, CallColumns, string[], string | null]>([
+  ['in the menu', missed, ['external>ivr answer 20'], 'menu'],
+  ['nowhere, as the menu answered', answered, ['external>ivr answer 20'], null],
+  ['at the mailbox', { ...missed, isAbandoned: true }, ['external>ivr answer 5', 'ivr>mailbox answer 1'], 'ringing'],
+])('where the caller gave up: %s', (_what, call, legs, abandonedIn) => {
+  expect(factsOf(call, legs).abandoned_in).toBe(abandonedIn);
+});
+
+/** A leg from number 200 to 201, the next one from 201 to 202. */
+const numbered = (text: string, at: number): LegColumns => ({
+  ...{ ...leg(text, at), callerNumber: `20${at}`, calledNumber: `20${at + 1}` },
+});
+
+test('a call is of the group that it was answered from, not of one to which it was passed on', () => {
+  const legs = ['external>queue noanswer 0', 'queue>user answer 60', 'user>queue noanswer 0'];
+  expect(callFacts(answered, legs.map(numbered), () => null).columns.queue).toBe('201');
+});
+
+test('a call was answered by the first to answer, in whatever order its legs are listed', () => {
+  const legs = [60_000, 10_000].map((startedAt, at) => ({ ...numbered('queue>user answer 9', at), startedAt }));
+  const { columns } = callFacts({ ...answered, startedAt: 0 }, legs, (extension) => extension);
+  expect(columns.answered_user_id).toBe('202');
+});
+
 const toColleague = ['transferred_out', 'transferred_to'];
 test.each<[string, object, string[], string[]]>([
   ['a call of ours into a mailbox', ours, ['user>external noanswer 0', 'user>mailbox answer 20'], []],
@@ -117,9 +142,6 @@ test.each<[string, object, string[], string[]]>([
   ['to a mailbox', answered, ['external>user answer 60', 'user>mailbox answer 9'], []],
   ['a call of ours', { ...answered, ...ours }, ['user>external answer 60', 'user>user answer 9'], toColleague],
 ])('who transferred a call: %s', (_what, call, legs, roles) => {
-  const numbered = (each: string, at: number) => ({
-    ...{ ...leg(each, at), callerNumber: `20${at}`, calledNumber: `20${at + 1}` },
-  });
   const { attributions } = callFacts({ ...voicemail, ...call, startedAt: 0 }, legs.map(numbered), () => null);
   const transfers = attributions.map(({ role }) => role).filter((role) => role.startsWith('transferred'));
   expect(transfers.sort()).toEqual(roles);
