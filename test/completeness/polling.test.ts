@@ -81,13 +81,23 @@ test('a call that is listed late is found by the next poll, or when its hour is 
   await round();
   const ended = (secondsAgo: number, sequence: number) => callAt(now() - secondsAgo - 60, sequence, 60);
   const [late, later] = [ended(200, 1), ended(7_200, 2)];
-  // A poll ends with the page that reaches back past the overlap.
-  history.calls.push(late, later, ...Array.from({ length: 100 }, (_, at) => ended(400, 10 + at)));
+  const page = (secondsAgo: number) => Array.from({ length: 100 }, (_, at) => ended(secondsAgo, secondsAgo + at));
+  // A poll goes on where a page is newer than the overlap, and ends with the page that reaches back past it.
+  history.calls.push(late, later, ...page(150), ...page(400));
   await round();
   expect([await isHeld(late), await isHeld(later)]).toEqual([true, false]);
   await query('update ops.coverage set due_at = now() where to_at <= now()');
   await reconciler.round();
   expect(await isHeld(later)).toBe(true);
+});
+
+test('the first poll of a process goes back two hours, which are compared later', async () => {
+  const { history, round } = await open();
+  const early = callAt(now() - 7_100, 1, 60);
+  const newer = Array.from({ length: 100 }, (_, at) => callAt(now() - 3_600, 10 + at, 60));
+  history.calls.push(early, ...newer);
+  await round();
+  expect(await isHeld(early)).toBe(true);
 });
 
 test('a text of a known thread is found by few reads a round, however many texts arrive in another', async () => {

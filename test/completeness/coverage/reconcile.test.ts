@@ -164,6 +164,26 @@ test('a downtime is planned at the next start', async () => {
   expect([await value(planned), await held()]).toEqual([6, 1]);
 });
 
+test('the running hour is not compared, also where it is due', async () => {
+  const { round } = await open();
+  await round();
+  await makeDue('true');
+  await round();
+  expect([await known(1), await known(0)]).toEqual(['proven 0 0', 'waiting']);
+});
+
+test('an hour is compared two minutes after its end, then a day and a week later', async () => {
+  const { round } = await open();
+  for (const hours of [30, 200]) await scheduleHours(db, { from: hour(hours), to: hour(hours - 1) });
+  await round();
+  const due = (hours: number) =>
+    value(
+      'select (extract(epoch from due_at) - extract(epoch from to_at))::float8 from ops.coverage where from_at = to_timestamp($1)',
+      hour(hours),
+    );
+  expect(await Promise.all([0, 3, 30, 200].map(due))).toEqual([120, 86_400, 604_800, Number.POSITIVE_INFINITY]);
+});
+
 test('each day is complete, or says why not', async () => {
   const { round } = await open(hoursAgo(1));
   await round();

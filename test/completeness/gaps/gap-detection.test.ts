@@ -92,6 +92,15 @@ describe('a probe', () => {
     expect(await value(pending)).toBe(12);
     expect(await probingProgress(db)).toMatchObject({ open: 18 });
   });
+
+  test('is repeated for a number that is listed again an hour later, and not before', async () => {
+    const listAgain = () => addNumbers(db, [{ number: caller, line }]);
+    await lines.askedInVain(caller);
+    await lines.pass(59);
+    expect(await listAgain()).toBe(0);
+    await lines.pass(2);
+    expect(await listAgain()).toBe(1);
+  });
 });
 
 describe('a number of a list whose thread is held', () => {
