@@ -127,14 +127,17 @@ describe('the states of a target', () => {
         return void (await fail({}));
       case 'fail-unasked':
         return void (await fail({ countsAsAttempt: false }));
+      case 'miss':
+        return void (await fail({ isMiss: true }));
       case 'release':
         return void (await releaseClaims(db, [held()]));
       case 'lapse':
         return void (await lapse());
       case 'hours':
-        return void (await set(
-          `read_at = read_at - interval '${word} hours', refused_at = refused_at - interval '${word} hours'`,
-        ));
+      case 'minutes': {
+        const ago = `interval '${word} ${what}'`;
+        return void (await set(`read_at = read_at - ${ago}, refused_at = refused_at - ${ago}`));
+      }
       case 'forget':
         return [`${await forgetUnconfirmed(db)} forgotten`];
     }
@@ -156,6 +159,8 @@ describe('the states of a target', () => {
     ['mark claim fail', 'pending, 1 failed, failed, in 30 s'],
     ['mark claim fail mark', 'pending, 1 failed, failed, in 30 s'],
     ['mark claim fail-unasked', 'pending, failed, in 30 s'],
+    // What is known to exist keeps its rank when a read does not find it.
+    ['mark claim miss', 'pending, 1 failed, 1 missed, failed, in 30 s'],
     ['mark claim fail@0 claim settle', 'clean'],
     ['mark claim refused mark', 'pending, refused, in 60 s'],
     // A mark during a read causes another one.
@@ -196,12 +201,19 @@ describe('the states of a target', () => {
     ['mark mark:history', 'pending'],
     // It is forgotten an hour later, or after a week of refusals; not while it is still to be read.
     ['mark:single claim gone forget', 'clean, gone, single, unconfirmed, 0 forgotten'],
+    ['mark:single claim gone minutes:59 forget', 'clean, gone, single, unconfirmed, 0 forgotten'],
     ['mark:single claim gone hours:1 forget', '1 forgotten'],
     ['mark:single claim gone hours:1 forget mark:single', 'pending, unconfirmed, enqueued'],
+    // The end of a read from before it was forgotten says nothing about the new target.
+    ['mark:single claim:old lapse claim gone hours:1 forget mark:single settle:old', 'pending, unconfirmed'],
     ['mark:single claim settle hours:1 forget', 'clean, 0 forgotten'],
     ['mark:bulk hours:72 forget', 'pending, bulk, unconfirmed, 0 forgotten'],
     ['mark:bulk claim-deferred gone@900 hours:72 forget', 'pending, gone, bulk, unconfirmed, in 900 s, 0 forgotten'],
     ['mark:single claim refused@86400 forget', 'pending, refused, single, unconfirmed, in 86400 s, 0 forgotten'],
+    [
+      'mark:single claim refused@86400 hours:167 forget',
+      'pending, refused, single, unconfirmed, in 86400 s, 0 forgotten',
+    ],
     ['mark:single claim refused@86400 hours:192 forget', '1 forgotten'],
   ])('%s: %s', async (events, expected) => {
     const claims = new Map<string, Claim>();
@@ -284,6 +296,13 @@ describe('a claim', () => {
     expect(BigInt(claimed.version)).toBeLessThan(
       BigInt(String(await value('select dirty_version from ops.sync_targets'))),
     );
+  });
+
+  test('outlasts two renewals that fail, which are made every 1.5 seconds', async () => {
+    await mark(call);
+    await claim();
+    const lasts = await value('select extract(epoch from claimed_until - read_at)::float8 from ops.sync_targets');
+    expect(lasts).toBeGreaterThan(4.5);
   });
 
   test('of many targets gives each a number of its own', async () => {
