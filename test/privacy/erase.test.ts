@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { ServiceError } from '../../src/api-client/client.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
@@ -6,6 +7,7 @@ import { createErasedNumbers } from '../../src/inbox/redact-erased.ts';
 import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
 import { erasableNumber, eraseNumber, NotErasable, previewErasure } from '../../src/privacy/erase.ts';
+import { eraseAtService, listErasableAtService } from '../../src/privacy/erase-at-service.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { factsDatabase } from '../reporting/facts.ts';
@@ -227,13 +229,15 @@ test('of two erasures at once, a receiver misses neither', async () => {
   expect((await known.redact([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
 });
 
-test('what names the person only by a leg, in an unread body or in an error is removed too, and nobody else’s', async () => {
+test('what names the person only by a leg, in a group of a text, in an unread body or in an error is removed, and nobody else’s', async () => {
   const gone = '14155550177';
   const [call_id, legId] = ['1783385900.000001', '1783385900.000002'];
   await insert('warehouse.calls', { call_id, caller_number: gone });
   await insert('warehouse.call_legs', { call_id, leg_key: legId, ordinal: 0, unique_id: legId });
   const deliveries = [
     { targets: [`call ${legId}`], bytes: '' },
+    { targets: [`recordings ${call_id}`], bytes: '' },
+    { targets: [`transcripts ${call_id}`], bytes: '' },
     { targets: [], bytes: '\x00\xff from +1 (415) 555-0177 \xfe' },
     { targets: [], bytes: '<from>4155550177</from>' },
     { targets: [], bytes: '\x00\xff from +1 (415) 555-0178 \xfe' },
@@ -250,15 +254,78 @@ test('what names the person only by a leg, in an unread body or in an error is r
     );
   }
   await insert('ops.sync_targets', { kind: 'recordings', key: call_id, last_error: 'refused for Jane' });
+  const inGroup = (...others: string[]) =>
+    ['2026-05-05T12:00:00Z', 'in', { group_participants: ['15551000001', ...others] }] as const;
+  await database.thread(77, [inGroup(gone), inGroup('14155550178')]);
+  expect(await listErasableAtService(db, gone)).toEqual([
+    { line: '15559990000', number: '15551000077', messageId: '77000' },
+  ]);
   await erase(gone);
+  expect(await lines('select message_id from warehouse.sms_messages where conversation_id = 77')).toEqual(['77001']);
   const left = await lines(
     `select body, is_erased, bytes is not null from ops.deliveries left join secrets.bodies using (delivery_id)
      where user_agent = 'leg' order by delivery_id`,
   );
   const [erased, kept] = [' | true | false', ' | false | true'];
-  expect(left).toEqual([erased, erased, erased, kept, kept]);
+  expect(left).toEqual([erased, erased, erased, erased, erased, kept, kept]);
   const error = `select last_error from ops.sync_targets where kind = 'recordings' and key = $1`;
   expect(await lines(error, call_id)).toEqual(['-']);
+});
+
+const columnsOfCalls =
+  'caller_number caller_id_internal caller_id_external called_number dialled_number external_number account_number';
+test.each([
+  ...columnsOfCalls.split(' ').map((column) => ['calls', column, {}] as const),
+  ...['caller_number', 'called_number'].map((column) => ['call_legs', column, { leg_key: '1', ordinal: 1 }] as const),
+  ...['from_endpoint', 'to_endpoint'].map((column) => ['recordings', column, { unique_id: '1' }] as const),
+])('who is named only by %s.%s is found there, and gone from it', async (table, column, key) => {
+  const number = '15557770601';
+  const call_id = `1783385950.${await database.value('select count(*) from warehouse.calls')}`;
+  if (table !== 'calls') await insert('warehouse.calls', { call_id });
+  await insert(`warehouse.${table}`, { call_id, ...key, [column]: number });
+  await erase(number);
+  expect(await lines(`select ${column} from warehouse.${table} where call_id = $1`, call_id)).toEqual(['-']);
+  expect(await lines('select is_erased from warehouse.calls where call_id = $1', call_id)).toEqual(['true']);
+});
+
+test('a delivery that is being stored while the rows go is emptied too', async () => {
+  const number = '15557770701';
+  await using other = openDatabase(database.url);
+  const [stored, erased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const isAwaited = () => until(async () => Number(await database.value(waitingForLocks)) > 0);
+  const store = () =>
+    inTransaction(other.db, async (tx) => {
+      const { body } = telling(number);
+      await query(tx, sql`insert into ops.deliveries (body, targets, is_recognized) values (${body}, '{}', true)`);
+      stored.resolve();
+      await Promise.race([isAwaited(), erased.promise]);
+    });
+  let storing: Promise<unknown> | undefined;
+  const forget = async () => {
+    storing ??= store();
+    await stored.promise;
+    return 0;
+  };
+  await eraseNumber({ db, queues: { forget }, knownAfterMs: 0 }, number);
+  erased.resolve();
+  await storing;
+  expect(await lines('select from ops.deliveries where strpos(body, $1) > 0', number)).toEqual([]);
+});
+
+test('at the service, what it does not find counts as deleted, and what it refuses is named', async () => {
+  const line = '15559990000';
+  const failing = (code: 'not_found' | 'permission_denied') => async () => {
+    throw new ServiceError(code, code, { operation: 'conversations.delete', effect: 'none' });
+  };
+  const conversations = { delete: failing('not_found'), deleteMessage: failing('permission_denied') };
+  const [thread, text] = [
+    { line, number: '15551000001' },
+    { line, number: '15551000002', messageId: '1' },
+  ] as const;
+  expect(await eraseAtService({ conversations: conversations as never }, [thread, text])).toEqual({
+    deleted: [thread],
+    refused: [{ ...text, reason: expect.stringContaining('permission_denied') }],
+  });
 });
 
 test('a preview that Postgres ends because of a deadlock is repeated', async () => {
@@ -296,14 +363,15 @@ async function isOut(number: string, from: string, kind?: 'unsure'): Promise<boo
 }
 
 test('a group goes with one of its members, but not that another one opted out there', async () => {
-  const all = ['15557710001', '15557710002', '15557710003', '15557710004'];
-  const [gone = '', out = '', back = '', other = ''] = all;
+  const all = ['15557710001', '15557710002', '15557710003', '15557710004', '15557710005'];
+  const [gone = '', out = '', back = '', other = '', cleared = ''] = all;
   const said = [
     [gone, 'STOP'],
     [out, 'please stop'],
     [back, 'STOP'],
     [back, 'START'],
     [other, 'Stop by at five'],
+    [cleared, 'Stop by at six'],
   ];
   const messages = said.map(([from, text], at) => ({
     ...{ id: 9_000 + at, direction: 'in', from, to: line, text, groupParticipants: all },
@@ -312,16 +380,17 @@ test('a group goes with one of its members, but not that another one opted out t
   const thread = { line, number: gone, participants: all };
   const group = { thread, messages: asRead(message, messages), isComplete: true, read: readNumber(1) };
   await inTransaction(db, (tx) => writeThreads(tx, ignored, [group]));
+  await insert('ops.opt_outs', { number: cleared, decision: 'clear', source: 'person', decided_by: 'lea' });
   const outs = () => Promise.all(all.map((number) => isOut(number, line)));
-  expect(await outs()).toEqual([true, true, false, false]);
+  expect(await outs()).toEqual([true, true, false, false, false]);
   expect(await isOut(other, line, 'unsure')).toBe(true);
   await erase(gone);
   expect(await lines('select from warehouse.sms_messages where line = $1', line)).toEqual([]);
-  expect(await outs()).toEqual([false, true, false, false]);
+  expect(await outs()).toEqual([false, true, false, false, false]);
   expect(await isOut(other, line, 'unsure'), 'still waits for a decision').toBe(true);
   expect(await isOut(back, line, 'unsure')).toBe(false);
+  expect(await isOut(cleared, line, 'unsure'), 'a person has decided').toBe(false);
   expect(await isOut(out, '15550000009'), 'from any line').toBe(true);
-  await erase(out);
-  await erase(other);
+  for (const member of [out, other, cleared]) await erase(member);
   expect(await lines('select from ops.opt_outs where number = any($1)', all)).toEqual([]);
 });

@@ -192,6 +192,13 @@ describe('a thread', () => {
     expect(await threads()).toBe(0);
   });
 
+  test('of a group goes with any of its members', async () => {
+    await mirrorThread('15550000001', ['15550000001', gone]);
+    expect(await threads()).toBe(1);
+    await erase();
+    expect(await threads()).toBe(0);
+  });
+
   test('with somebody who was erased is never made due', async () => {
     await remember();
     const keys = [`${line}/${gone}`, `${line}/15550000001/15550000001,${gone}`, `${line}/15550000003`];
