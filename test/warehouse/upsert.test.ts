@@ -73,6 +73,17 @@ test('a row that is listed again is no longer deleted, and that is a change', as
   expect((await user(id))?.changed_at).not.toEqual(before?.changed_at);
 });
 
+test('a text that is listed again as it was is no longer deleted', async () => {
+  const row = { conversation_id: 79, message_id: 1, line: '15550000001', number: '15550000002', body: 'hello' };
+  const list = (fetchSeq: number) =>
+    transaction((tx) => upsert(tx, smsMessages, [{ row, read: readNumber(fetchSeq) }], ['body']));
+  await list(1);
+  await database.query(`update warehouse.sms_messages set deleted_at = now() where conversation_id = 79`);
+  expect(await list(2), 'a change').toEqual([{ before: { body: 'hello' }, after: { body: 'hello' } }]);
+  expect(await database.value('select deleted_at from warehouse.sms_messages where conversation_id = 79')).toBeNull();
+  expect(await list(3)).toEqual([]);
+});
+
 test('an older read moves nothing, and does not bring a deleted row back', async () => {
   const id = freshKey();
   await write(5, { user_id: id, title: 'Lead' });
