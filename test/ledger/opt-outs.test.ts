@@ -62,6 +62,7 @@ test.each<[story: string, decisions: string, onLines: string, waiting: number]>(
   [`${unsure} / look / leave me alone / clear`, 'newer_text', 'unsure', 1],
   [`${unsure} / look / leave me alone / look / clear`, 'done', 'free', 0],
   [`${unsure} / STOP / clear`, 'not_waiting', 'out', 0],
+  ['STOP / confirm / clear', 'done done', 'out', 0],
   ['confirm', 'done', 'out', 0],
   ['clear', 'not_waiting', 'free', 0],
 ])('%s', async (story, decisions, onLines, waiting) => {

@@ -23,6 +23,7 @@ const at = (seconds: number) => new Date(Date.UTC(2026, 4, 5, 12) + seconds * 1_
 const marks: Readonly<Record<string, object>> = {
   ...{ reaction: { is_reaction: true }, deleted: { deleted_at: at(99) }, scheduled: { is_scheduled: true } },
   ...{ user: { sent_by: 7 }, blocked: { is_blocked: true }, Hi: { body: 'Hi' } },
+  STOP: { opt_out_verdict: 'opt_out' },
   group: { group_participants: ['15551000001', '15551000002'] },
 };
 
@@ -80,15 +81,15 @@ test('the texts of the day before the trigger, without reactions', async () => {
 });
 
 test('at a past moment, only what was said until then', async () => {
-  const subject = await thread('0 in | 10 in | 20 out user');
+  const subject = await thread('0 in | 10 in STOP | 20 out user');
   const seen = async (seconds: number) => {
-    const { hasNewerInbound, isAnswered, humanAt } = await read(subject, new Date(at(seconds)));
-    return [hasNewerInbound, isAnswered, humanAt !== null];
+    const { hasNewerInbound, optOuts, isAnswered, humanAt } = await read(subject, new Date(at(seconds)));
+    return [hasNewerInbound, optOuts.length > 0, isAnswered, humanAt !== null];
   };
   expect([await seen(9), await seen(11), await seen(21)]).toEqual([
-    [false, false, false],
-    [true, false, false],
-    [true, true, true],
+    [false, false, false, false],
+    [true, true, false, false],
+    [true, true, true, true],
   ]);
 });
 
