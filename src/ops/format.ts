@@ -115,13 +115,13 @@ export function sendWords(state: SendState, reason: string | null): string {
   return `${sendStateWords(state, reason)}${why}`;
 }
 
-/** Why a send can't be approved or rejected: its state, and who decided about it. */
+/** Why nothing can be decided about a send: its state, and who decided before. */
 export function decidedWords({ send, events }: SendHistory): string {
   // A worker records within a minute that it expired.
   const state = send.state === 'AWAITING_APPROVAL' ? 'EXPIRED' : send.state;
   const why = send.reason === null ? '' : ` (${maskNumbers(sendReasonWords(state, send.reason))})`;
   const who = events.findLast(({ by }) => by !== null)?.by;
-  return `It does not wait for approval: it is ${sendStateWords(state, send.reason)}${why}${who ? `, decided by ${who}` : ''}.`;
+  return `It does not wait for that: it is ${sendStateWords(state, send.reason)}${why}${who ? `, decided by ${who}` : ''}.`;
 }
 
 /** Includes live sends that their worker's RULES_MODE, or a later mode of their rule, made dry-run. */

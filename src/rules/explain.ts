@@ -1,4 +1,5 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
+import type { SendState } from '../ledger/states.ts';
 import { hoursOf } from '../shared/business-hours.ts';
 import type { Clause } from './conditions/condition.ts';
 import { decide, type Evaluation } from './decide.ts';
@@ -52,7 +53,7 @@ export interface PastRun {
     readonly state: string;
     readonly reason: string | null;
     readonly sendId: string | null;
-    readonly sendState: string | null;
+    readonly sendState: SendState | null;
     readonly sendReason: string | null;
   }[];
 }
@@ -185,12 +186,7 @@ async function explainRules(
 }
 
 /** Evaluates the rules that wait for a trigger, with the data that was known then. Writes nothing. */
-export async function explainRulesOn(
-  tx: Transaction,
-  set: RuleSet,
-  trigger: Trigger,
-  mode: Mode,
-): Promise<RuleExplanation[]> {
+async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, mode: Mode): Promise<RuleExplanation[]> {
   const from = trigger.at;
   const [each] = await readCases(tx, [trigger], set, { isPast: true });
   if (!each) return [];
@@ -237,6 +233,7 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
     matched: 'matches',
     condition_false: 'its condition is false',
     off: 'is off',
+    too_old: 'it was too old by then',
     other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for ${of}`,
     not_due:
       on === 'thread_idle' ? 'the thread has not been idle for long enough yet' : 'its time has not come yet (after)',
@@ -322,7 +319,11 @@ async function replyOutcome(
   return outcome.heldUntil ? 'held' : 'sent';
 }
 
-async function pastRuns(tx: Transaction, { kind, key }: Trigger): Promise<ReadonlyMap<string, PastRun>> {
+/** What rules recorded about a trigger, by rule. */
+export async function pastRuns(
+  tx: Transaction,
+  { kind, key }: Pick<Trigger, 'kind' | 'key'>,
+): Promise<ReadonlyMap<string, PastRun>> {
   const rows = await query<PastRun & { rule: string }>(
     tx,
     sql`

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { sql, type Transaction } from '../db/database.ts';
+import { sql } from '../db/database.ts';
 import { type Parameters, type Range, rangeOf, type SpanName, spans, textOf, within } from './address.ts';
+import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
 import { dayField, renderPage, select } from './page.ts';
@@ -29,6 +30,13 @@ export interface Filter {
   readonly where: (value: string) => Condition;
 }
 
+/** Who looks at a list, and the parameters of its address. */
+interface AskedAbove {
+  readonly view: View;
+  readonly user: string | undefined;
+  readonly query: Parameters;
+}
+
 /** A list of rows with filters: served as page, CSV and JSON, and printed by `trunkline list`. */
 export interface List extends Shown {
   /** Its path without the slash, and its name for the command. */
@@ -50,7 +58,7 @@ export interface List extends Shown {
   /** Columns with what people wrote: left out where pages hide it. */
   readonly words?: readonly string[];
   /** Shown above its rows, such as actions that affect all of them. */
-  readonly above?: (tx: Transaction, view: View) => Promise<Html>;
+  readonly above?: (pages: Pages, asked: AskedAbove) => Promise<Html>;
   /** What an empty list means, and what comes next. */
   readonly empty: Html;
 }
@@ -123,13 +131,13 @@ export function serveList(
     rows,
   });
 
-  app.get<{ Querystring: Parameters }>(path, async ({ query }, reply) => {
+  app.get<{ Querystring: Parameters }>(path, async (request, reply) => {
+    const { query } = request;
     const choice = choiceOf(list, query, pages.zone);
     const page = pageNumberOf(query.page);
     const window = { limit: rowsPerPage + 1, offset: (page - 1) * rowsPerPage };
     const found = withoutWords(await readRows(list, pages, choice, window));
-    const { above: readAbove } = list;
-    const above = readAbove && (await pages.db.transaction().execute((tx) => readAbove(tx, view)));
+    const above = await list.above?.(pages, { view, user: signInOf(request).user, query });
     const table = { ...found, rows: found.rows.slice(0, rowsPerPage) };
     const csv = html`<a class="link" href="${path}.csv?${choice.parameters}" aria-label="${list.title} as CSV">CSV</a>`;
     return reply.type('text/html; charset=utf-8').send(

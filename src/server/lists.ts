@@ -13,6 +13,7 @@ import { html } from './html.ts';
 import type { Filter, List } from './list.ts';
 import { aboveRules } from './records/above-rules.ts';
 import { aboveSends } from './records/above-sends.ts';
+import { aboveOptOuts, evidenceWords } from './records/opt-outs.ts';
 import { targetPath } from './records/view.ts';
 import { outcomeWords } from './records/words.ts';
 import type { Condition } from './table.ts';
@@ -309,4 +310,32 @@ const versions: List = {
   empty: html`No rules were applied yet: <a href="/rules/edit">write the first ones</a>.`,
 };
 
-export const lists: readonly List[] = [threads, calls, runs, versions, sends, deliveries, targets, coverage];
+const optOuts: List = {
+  name: 'opt-outs',
+  current: '/sends',
+  title: 'Who opted out',
+  about: html`Numbers that opted out, or may have, on any line: no rule texts them. A START of theirs ends it.`,
+  from: sql`(select * from reporting.sms_opt_status where opt_status in ('opt_out', 'unsure'))`,
+  order: sql`r.decided_at desc, r.number, r.line`,
+  above: aboveOptOuts,
+  filters: {
+    status: {
+      label: 'Status',
+      options: { opt_out: 'opted out', unsure: 'may have opted out' },
+      where: equals(sql`r.opt_status`),
+    },
+    number: ofNumber('Customer', sql`r.number`),
+  },
+  select: sql`${customer(sql`r.number`)} as customer, r.opt_status as status, r.decided_at as since_at, r.evidence,
+    case when r.evidence = 'person' then (select o.decided_by from ops.opt_outs o where o.number = r.number and o.source = 'person' order by o.decided_at desc limit 1) end as decided_by,
+    r.line, r.number`,
+  hidden: ['number'],
+  show: {
+    status: (status) => (status === 'opt_out' ? 'opted out' : 'may have opted out'),
+    evidence: (evidence) => evidenceWords[evidence] ?? evidence,
+  },
+  opens: ({ line, number }) => (line ? `/threads/${line}/${number}` : undefined),
+  empty: html`Nobody opted out so far.`,
+};
+
+export const lists: readonly List[] = [threads, calls, runs, versions, sends, optOuts, deliveries, targets, coverage];

@@ -15,10 +15,10 @@ import { callPage } from './records/call.ts';
 import { deliveryPage, targetOf, targetPage } from './records/deliveries.ts';
 import { registerMedia } from './records/media.ts';
 import { versionOf, versionPage } from './records/rules-version.ts';
-import { explanationPage, runPage } from './records/run.ts';
 import { sendIdOf, sendPage } from './records/send.ts';
 import { threadPage } from './records/thread.ts';
 import { type View, viewOf } from './records/view.ts';
+import { explanationPage, runPage } from './records/why.ts';
 import { registerReports } from './reports/routes.ts';
 import { serveSearch } from './search.ts';
 import { serveStatus } from './status.ts';
@@ -47,17 +47,9 @@ const records: readonly (readonly [
   ['/calls/:id', '/calls', (tx, { params, ...asked }) => callPage(tx, params.id, asked)],
   // Fastify limits the length of named parameters, but a group can have many participants.
   ['/threads/*', '/threads', (tx, { params, ...asked }) => threadPage(tx, params['*'] ?? '', asked)],
-  ['/sends/:id', '/sends', (tx, { params, view }) => sendPage(tx, sendIdOf(params.id), view)],
-  [
-    '/rules/runs/:id',
-    '/rules',
-    async (tx, { params, rules, view }) => runPage(tx, idOf(params.id), { view, rules: await rules(tx) }),
-  ],
-  [
-    '/rules/explain/:id',
-    '/rules',
-    async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules(tx) }),
-  ],
+  ['/sends/:id', '/sends', (tx, { params, ...asked }) => sendPage(tx, sendIdOf(params.id), asked)],
+  ['/rules/runs/:id', '/rules', (tx, { params, ...asked }) => runPage(tx, idOf(params.id), asked)],
+  ['/rules/explain/:id', '/rules', (tx, { params, ...asked }) => explanationPage(tx, params.id ?? '', asked)],
   ['/rules/history/:id', '/rules', (tx, { params, ...asked }) => versionPage(tx, versionOf(params.id), asked)],
 ];
 
@@ -88,5 +80,5 @@ export function registerPages(app: FastifyInstance, context: Context): void {
     });
   }
   registerMedia(app, pages.db, { view, sealer });
-  registerActions(app, context, view);
+  registerActions(app, context, pages, view);
 }

@@ -51,11 +51,11 @@ describe('a reply that waits for approval', () => {
     const answers = await Promise.all([post(path), post(path)]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 400]);
     const refused = await answers.find(({ status }) => status === 400)?.text();
-    expect(refused).toMatch(/does not wait for approval: it is .*, decided by page of sends, lea from /);
+    expect(refused).toMatch(/does not wait for that: it is .*, decided by lea\./);
     await world.quiet();
     expect(await world.effects()).toEqual(['refunds reply done SENT', 'refunds resolve done']);
     expect(await world.texts()).toEqual([`${number}: We will refund you.`]);
-    expect(await get(`/sends/${id}`)).toContain('page of sends, lea from');
+    expect(await get(`/sends/${id}`)).toContain('>lea<');
   });
 
   test('is approved by a command, which says who', async () => {
@@ -73,7 +73,7 @@ describe('a reply that waits for approval', () => {
     const rejected = await trunkline('sends', 'reject', id, '--by', 'Sam', '--why', 'paid already');
     expect(rejected).toMatchObject({ code: 0, out: 'Rejected by Sam: it will never be sent.\n' });
     const again = await trunkline('sends', 'approve', id, '--yes');
-    const reason = 'It does not wait for approval: it is dropped (its text was rejected), decided by Sam.';
+    const reason = 'It does not wait for that: it is dropped (its text was rejected), decided by Sam.';
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
     expect((await post(`/sends/${id}/reject`)).status).toBe(400);
     expect(await world.texts()).toEqual([]);

@@ -38,6 +38,8 @@ export interface Example {
   readonly at: Date;
   /** Line and number, masked to their last four digits. */
   readonly thread: string;
+  /** The id of the call, or of their newest text then. */
+  readonly id: string;
   readonly text: string | undefined;
   readonly outcome: string;
   /** Why the ledger would have refused the reply: a code. */
@@ -100,10 +102,11 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
         if (action.kind !== 'reply' && !(action.kind === 'resolve' && reply && reply.kind !== 'sent'))
           increment(report.actions, stepName(action));
       }
-      if (report.examples.length >= maxExamples) return;
+      if (report.examples.length >= maxExamples || !subject) return;
       report.examples.push({
         at: trigger.at,
-        thread: subject ? maskNumbers(`${subject.line}/${subject.number}`) : '',
+        thread: maskNumbers(`${subject.line}/${subject.number}`),
+        id: subject.callId ?? subject.lastMessageId,
         text: (actions.find((action) => action.kind === 'reply') ?? actions.find((action) => action.kind === 'notify'))
           ?.text,
         outcome:

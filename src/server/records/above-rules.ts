@@ -1,88 +1,59 @@
-import { query, sql, type Transaction } from '../../db/database.ts';
-import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
-import type { SendState } from '../../ledger/states.ts';
-import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
-import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
+import { sql } from '../../db/database.ts';
+import { readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
 import { chosenTimeZone } from '../../reporting/params.ts';
 import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
+import { type Parameters, rangeOf, within } from '../address.ts';
 import { type Html, html } from '../html.ts';
-import { asks, section, soft } from '../page.ts';
+import { asks, link } from '../page.ts';
+import { type Pages, readTable, renderTable, type Shown } from '../table.ts';
 import type { View } from './view.ts';
 
-interface Did {
-  readonly rule: string;
-  readonly kind: string;
-  readonly state: string;
-  readonly sendState: SendState | null;
-  readonly isSimulated: boolean;
-  readonly count: number;
-}
-
-/** Shown above the list of runs: the rules in force, how often each was evaluated today, and what it did in the last day. */
-export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
-  const inForce = await readInForce(tx);
-  const allowed = (await readAllowedMode(tx)) ?? 'live';
-  const zone = await chosenTimeZone(tx);
-  const today = await readRuleCounts(tx, 'today');
-  const did = await query<Did>(
-    tx,
-    sql`select r.rule, concat_ws(' ', a.kind, a.target) as kind, a.state, s.state as "sendState", coalesce(s.reason = 'dry_run', false) as "isSimulated", count(*)::integer as count
-     from ops.rule_runs r join ops.rule_actions a using (run_id) left join ops.sends s using (send_id)
-     where r.evaluated_at > now() - interval '1 day' and r.is_matched group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4`,
+/** Shown above the list of runs: the rules in force, what each did in the span of the list, its cost and what people answered. */
+export async function aboveRules(pages: Pages, { view, query }: { view: View; query: Parameters }): Promise<Html> {
+  const { db } = pages;
+  const inForce = await readInForce(db);
+  const allowed = (await readAllowedMode(db)) ?? 'live';
+  const isHeldBack = (await chosenTimeZone(db)) === undefined;
+  const button = (path: string, text: string) => html`<a class="ask" href="${path}">${text}</a>`;
+  const buttons = asks(
+    button('/rules/edit', 'Edit the rules'),
+    button('/rules/history', 'Versions'),
+    button('/opt-outs', 'Opt-outs'),
   );
-  const rows = (inForce?.rules ?? []).map((rule) =>
-    row(rule, allowed, {
-      counts: today.find((each) => each.rule === rule.name),
-      did: did.filter((each) => each.rule === rule.name),
-      zone,
-    }),
-  );
-  const link = (path: string, text: string) => html`<a class="ask" href="${path}">${text}</a>`;
-  return html`${asks(link('/rules/edit', 'Edit the rules'), link('/rules/history', 'Versions'))}
-${section(
-  'In force',
-  html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Today</th><th scope="col">What it did in the last day</th></tr></thead><tbody>${rows}</tbody></table>`}
-${versionWords(inForce, allowed, view)}`,
-)}`;
-}
-
-interface Shown {
-  readonly counts: RuleCounts | undefined;
-  readonly did: readonly Did[];
-  /** TIME_ZONE of the workers. */
-  readonly zone: string | undefined;
-}
-
-function row(
-  { name, on, mode, usesHours }: RulesVersion['rules'][number],
-  allowed: Mode,
-  { counts, did, zone }: Shown,
-): Html {
-  const isHeldBack = usesHours && mode === 'live' && zone === undefined;
-  const path = (result: string) => `/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`;
-  const count = counts
-    ? html`matched <a href="${path('matched')}">${quantity(counts.matched)}</a> of ${quantity(counts.tried)}${
-        counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
-      }`
-    : html`not evaluated`;
-  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(isHeldBack ? 'dry-run' : mode, allowed)}${isHeldBack && html`: ${heldBackWords}`}</small></td><td>${count}</td><td>${
-    did.length === 0
-      ? '–'
-      : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="/sends#to-approve">Approve</a>`}`
-  }</td></tr>`;
-}
-
-/** `reply: 9 simulated, 3 refused by a gate; resolve: 12 done`. */
-function didWords(did: readonly Did[]): string {
-  const words = ({ state, sendState, isSimulated, count }: Did) =>
-    `${quantity(count)} ${sendState ? sendStateWords(sendState, isSimulated ? 'dry_run' : null) : actionStateWords(state)}`;
-  const kinds = [...Map.groupBy(did, ({ kind }) => kind)];
-  return kinds.map(([kind, some]) => `${kind}: ${some.map(words).join(', ')}`).join('; ');
-}
-
-/** Which version is in force, and who applied it, when and why. */
-function versionWords(inForce: RulesVersion | undefined, allowed: Mode, view: View): Html {
-  if (!inForce) return soft('No rules were applied yet.');
+  if (!inForce) return html`<p>No rules are in force.</p>${buttons}`;
+  const table = await readTable(pages, inForceIn(query, pages.zone));
+  const shown = {
+    hidden: ['uses_hours'],
+    wide: ['mode', 'what_it_did'],
+    opens: ({ rule }) => `/rules?rule=${encodeURIComponent(rule ?? '')}`,
+    show: {
+      cost: (usd) => `$${usd}`,
+      mode: (mode, { uses_hours }) =>
+        mode === 'live' && uses_hours === 't' && isHeldBack
+          ? `dry-run: ${heldBackWords}`
+          : lesserMode(mode as Mode, allowed),
+    },
+  } satisfies Shown;
   const { version, appliedAt, by, why } = inForce;
-  return html`<p class="note">Version ${version}, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. RULES_MODE is ${allowed}.</p>`;
+  return html`${buttons}${renderTable('Rules in force', table, shown, pages.zone)}
+<p class="note">${link(`/rules/history/${version}`, `Version ${version}`)} is in force, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. RULES_MODE is ${allowed}. What each rule did is of the time below.</p>`;
+}
+
+/** The rules in force, each with its days in the span of an address, whole days; a text counts on the day it was planned. */
+function inForceIn(query: Parameters, zone: string) {
+  const dayEnd = sql`(reporting.day_start(o.local_date + 1) - interval '1 microsecond')`;
+  const isIn = sql.join([sql`true`, ...within(rangeOf(query, 'week'), dayEnd, zone)], sql` and `);
+  const isToday = sql`o.local_date = reporting.local_day(now())`;
+  const total = (column: string) => sql`coalesce(sum(${sql.ref(`o.${column}`)}) filter (where ${isIn}), 0)`;
+  const some = (column: string, words: string) => sql`nullif(${total(column)}, 0) || ${` ${words}`}`;
+  return sql`select r.rule, r.mode, r.uses_hours,
+      'matched ' || sum(o.matched_count) filter (where ${isToday}) || ' of ' || sum(o.evaluation_count) filter (where ${isToday}) as today,
+      nullif(concat_ws(', ', ${some('sent_count', 'sent')}, ${some('would_send_count', 'only simulated')}, ${some('blocked_count', 'refused')},
+        ${some('waiting_count', 'waiting')}, ${some('action_done_count', 'other steps')}, ${some('action_failed_count', 'steps failed')},
+        ${some('error_count', 'evaluations failed')}), '') as what_it_did,
+      round(nullif(${total('charged_usd')}, 0), 2) as cost, nullif(${total('replied_count')}, 0) as replied, nullif(${total('opted_out_count')}, 0) as opted_out
+    from ops.rule_versions v
+      cross join lateral rows from (jsonb_to_recordset(v.rules) as (name text, mode text, "usesHours" boolean)) with ordinality as r (rule, mode, uses_hours, at)
+      left join reporting.rule_outcomes o on o.rule = r.rule
+    where v.version = (select max(version) from ops.rule_versions) group by r.at, 1, 2, 3 order by r.at`;
 }

@@ -1,11 +1,11 @@
 import { sql, type Transaction } from '../../db/database.ts';
 import { type RulesVersion, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../ops/format.ts';
+import { type DiffLine, differenceOf } from '../../shared/line-diff.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
-import { asks, facts, type RecordPage, section, soft } from '../page.ts';
-import { changeFields } from './rules-forms.ts';
-import { numberedText, renderDifference } from './source-text.ts';
+import { ask, asks, type RecordPage, section, soft } from '../page.ts';
+import { changeFields } from './forms.ts';
 import type { View } from './view.ts';
 
 /** The number of a version in an address. Throws `BadAddress`. */
@@ -14,7 +14,7 @@ export function versionOf(text: string | undefined): number {
   return Number(text);
 }
 
-/** The page of a version of the rules. `user`: who signed in with a name. */
+/** The page of a version of the rules: what it changed, and the way back to it. `user`: who signed in with a name. */
 export async function versionPage(
   tx: Transaction,
   version: number,
@@ -27,28 +27,17 @@ export async function versionPage(
   const [earlier] = await readVersions(tx, before);
   const { text, appliedAt, by, why, rules } = shown;
   const isInForce = version === inForce?.version;
-  const state = isInForce ? 'in force, for all workers' : 'was in force';
   return {
-    title: `Version ${version} of the rules`,
-    about: html`<a class="link" href="/rules/history">All versions</a>`,
+    title: isInForce ? `Version ${version} of the rules is in force` : `Version ${version} of the rules was in force`,
+    about: html`${countOf(rules.length, 'rule')}, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. <a class="link" href="/rules/history">All versions</a>`,
     parts: [
-      section(
-        'Version',
-        facts(view, [
-          ['State', state],
-          ['Applied', appliedAt],
-          ['By', by],
-          ['Why', why],
-          ['Rules', countOf(rules.length, 'rule')],
-        ]),
-      ),
       inForce !== undefined && inForce.text !== text && rollBack(version, inForce, user),
       earlier !== undefined && changes(`Changes since version ${earlier.version}, the one before`, earlier, shown),
       inForce !== undefined &&
         !isInForce &&
         inForce.version !== earlier?.version &&
         changes(`From here to version ${inForce.version}, which is in force`, shown, inForce),
-      section('Text', text === '' ? soft('It is empty.') : numberedText(text, `Text of version ${version}`)),
+      section('Text', text === '' ? soft('It is empty.') : html`<pre class="words-of">${text}</pre>`),
     ],
   };
 }
@@ -59,7 +48,24 @@ function changes(title: string, from: RulesVersion, to: RulesVersion): Html {
 
 function rollBack(version: number, inForce: RulesVersion, user: string | undefined): Html {
   return asks(
-    html`<details class="ask"><summary>Roll back …</summary><p>The text of version ${version} comes into force for all workers, as a new version.</p><form class="change" method="post" action="/rules/history/${version}/roll-back">${changeFields(user, inForce)}
-<button class="act">Roll back to version ${version}</button></form></details>`,
+    ask({
+      label: 'Roll back',
+      question: `The text of version ${version} comes into force for all workers, as a new version.`,
+      fields: changeFields(user, { basedOn: inForce.version }),
+      answers: [[`Roll back to version ${version}`, `/rules/history/${version}/roll-back`]],
+    }),
   );
+}
+
+const signs = { same: ' ', removed: '−', added: '+' } as const;
+
+/** The difference between two texts, unified. Undefined if there is none. */
+export function renderDifference(before: string, after: string, label: string): Html | undefined {
+  const hunks = differenceOf(before, after);
+  if (hunks.length === 0) return undefined;
+  const line = ({ kind, number, text }: DiffLine) =>
+    html`<tr class="${kind}"><td>${number}</td><td>${signs[kind]}</td><td><code>${text}</code></td></tr>`;
+  return html`<div class="difference" tabindex="0" role="region" aria-label="${label}"><table>${hunks.map(
+    (hunk) => html`<tbody>${hunk.map(line)}</tbody>`,
+  )}</table></div>`;
 }

@@ -4,10 +4,10 @@ import type { RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate, simulationLimits } from '../../rules/simulate/simulate.ts';
 import { commandName } from '../../shared/command-name.ts';
+import { isCallId } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
 import { items, section, soft } from '../page.ts';
 import type { View } from './view.ts';
-import { hiddenWords } from './view.ts';
 
 const days = 7;
 /** Texts, and calls, that a page simulates: some seconds of work. */
@@ -20,7 +20,6 @@ export interface Simulation {
   readonly inForce: Report | undefined;
   /** Whether there were more events than a page simulates. */
   readonly isCut: boolean;
-  readonly isTextShown: boolean;
 }
 
 /** Simulates a draft, and the rules in force beside it, on the same span: the last seven days, or less if they were busy. */
@@ -40,11 +39,10 @@ export async function simulateDraft(db: Database, draft: RuleSet, inForce: RuleS
     draft: await simulate(db, { set: draft, from, to }),
     inForce: inForce && (await simulate(db, { set: inForce, from, to })),
     isCut,
-    isTextShown: true,
   };
 }
 
-export function renderSimulation({ draft, inForce, isCut, isTextShown }: Simulation, view: View): Html {
+export function renderSimulation({ draft, inForce, isCut }: Simulation, view: View): Html {
   const before = (name: string) => inForce?.rules.find(({ rule }) => rule === name);
   const gone = inForce?.rules.filter(({ rule }) => !draft.rules.some((each) => each.rule === rule)) ?? [];
   const acted = draft.rules.filter(({ examples }) => examples.length > 0);
@@ -60,9 +58,8 @@ export function renderSimulation({ draft, inForce, isCut, isTextShown }: Simulat
 ${draft.rules.map((each) => row(each, inForce && before(each.rule), inForce && !before(each.rule) ? 'new' : undefined))}
 ${gone.map((each) => row({ ...each, matched: 0, messages: 0, micros: 0, blocked: {}, held: 0 }, each, 'removed'))}
 <tr class="whole"><th scope="row">All</th>${figures(draft, inForce)}</tr></tbody></table>
-${acted.map((each) => examplesOf(each, isTextShown, view))}
-${acted.length === 0 && soft('No rule would have matched.')}
-${acted.length > 0 && !isTextShown && hiddenWords}`,
+${acted.map((each) => examplesOf(each, view))}
+${acted.length === 0 && soft('No rule would have matched.')}`,
     'outcome',
   );
 }
@@ -85,11 +82,15 @@ function figures(now: Figures, before: Figures | undefined): Html {
   return html`${cell('matched', quantity)}${cell('messages', quantity)}${cell('micros', dollars)}`;
 }
 
-function examplesOf({ rule, examples, matched }: RuleReport, isTextShown: boolean, view: View): Html {
-  return html`<div class="rule"><h3>${rule} <small>${matched > examples.length ? `the first ${examples.length} of ${quantity(matched)}` : countOf(matched, 'match')}</small></h3>${items(
+function examplesOf({ rule, examples, matched }: RuleReport, view: View): Html {
+  const count =
+    matched > examples.length ? `the first ${examples.length} of ${quantity(matched)}` : countOf(matched, 'match');
+  return html`<div class="rule"><h3>${rule} <small>${count}</small></h3>${items(
     examples.map(
-      ({ at, thread, text, outcome, reason }) =>
-        html`${view.time(at)} ${thread}: ${outcome}${reason !== undefined && ` (${sendReasonWords('DENIED', reason)})`}${isTextShown && text !== undefined && html` <q dir="auto">${text}</q>`}`,
+      (each) =>
+        html`<a href="${isCallId(each.id) ? `/calls/${each.id}` : `/rules/explain/${each.id}`}">${view.time(each.at)} ${each.thread}</a>: ${each.outcome}${
+          each.reason !== undefined && ` (${sendReasonWords('DENIED', each.reason)})`
+        }${view.areWordsShown && each.text !== undefined && html` <q dir="auto">${each.text}</q>`}`,
     ),
   )}</div>`;
 }

@@ -1,0 +1,49 @@
+import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
+import { countOf } from '../../ops/format.ts';
+import { type Html, html } from '../html.ts';
+import { ask, asks, link, section, soft } from '../page.ts';
+import type { Pages } from '../table.ts';
+import { nameField } from './forms.ts';
+import { bubble, type Reader } from './send.ts';
+import { hiddenWords } from './view.ts';
+
+/** `reporting.sms_opt_status.evidence` in words. */
+export const evidenceWords: Readonly<Record<string, string>> = {
+  inbound_word: 'by a text of theirs',
+  service_skip: 'as the service said when it skipped a text',
+  person: 'as a person decided',
+};
+
+const maxShown = 20;
+
+/** Shown above the list of opt-outs: the numbers that need a decision. */
+export async function aboveOptOuts({ db }: Pages, reader: Reader): Promise<Html> {
+  const waiting = await listWaiting(db, maxShown);
+  if (waiting.length === 0) return html``;
+  const count = waiting.length < maxShown ? waiting.length : await countWaiting(db);
+  return section(
+    `${countOf(count, 'number')} may have opted out`,
+    html`<p class="note">No automatic text goes to them until somebody decides, or they write START.</p>
+${waiting.map((each) => waitingNumber(each, reader))}
+${count > waiting.length && html`<p class="note">Only the newest are shown.</p>`}`,
+    'to-decide',
+  );
+}
+
+function waitingNumber(waiting: WaitingNumber, { view, user }: Reader): Html {
+  const { number, lines, textCount, lastAt, seenAt, text } = waiting;
+  const path = (decision: string) => `/opt-outs/${number}/${decision}/${seenAt.getTime()}`;
+  return html`<div class="rule"><h3>${link(`/threads/${lines[0]}/${number}`, number)} <small>to ${lines.join(', ')}, ${view.time(lastAt)}${
+    textCount > 1 && `, the last of ${textCount} such texts`
+  }</small></h3>${text === null ? soft('Its words were removed.') : view.areWordsShown ? bubble(text) : hiddenWords}${asks(
+    ask({
+      label: 'Decide',
+      question: 'Did they ask to get no more automatic texts?',
+      fields: nameField(user),
+      answers: [
+        ['Yes, they opted out', path('confirm')],
+        ['No', path('clear')],
+      ],
+    }),
+  )}</div>`;
+}
