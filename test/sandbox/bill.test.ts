@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { priceSend, rateFor, selectRecipients } from '../../src/sandbox/sending/billing.ts';
-import { dataFolder, line, sandboxOfTest } from './client/caller.ts';
+import { line, sandboxOfTest } from './client/caller.ts';
 
 /* What a text is charged stands in the conformance cases of section 2.4; here are the rates and the list of charges. */
 
@@ -35,8 +35,8 @@ test('three times ten cents is thirty cents', () => {
   expect(JSON.stringify(bill([jamaica], 'a'.repeat(400)))).toContain('"totalPrice":0.3,');
 });
 
-async function open(dataDir?: string) {
-  const opened = await sandboxOfTest({ ...(dataDir && { dataDir }) });
+async function open() {
+  const opened = await sandboxOfTest();
   const send = (to: string[], message = 'hello') => opened.ask('POST', '/sms/messages', { from: line, to, message });
   return { ...opened, send };
 }
@@ -65,21 +65,6 @@ test('every POST stands in the list of sends with its answer, oldest first, and 
   expect((await control('GET', '/sends?limit=2')).body.data).toEqual(data.slice(-2));
   expect((await control('GET', '/sends?limit=0')).body.data).toEqual([]);
   expect((await control('GET', '/sends?limit=x')).status).toBe(400);
-});
-
-test('charges survive a restart; a reset clears them', async () => {
-  const dataDir = await dataFolder();
-  const first = await open(dataDir);
-  await first.send([ann]);
-  await first.send([paris]);
-  const [charged] = first.sandbox.sends();
-  await first.sandbox.close();
-  const { sandbox, send } = await open(dataDir);
-  expect(sandbox.sends()).toEqual([{ ...charged, at: charged?.charge?.at, status: null }]);
-  await send([bob]);
-  expect(sandbox.sends().map(({ charge }) => charge?.id)).toEqual([1, 2]);
-  await sandbox.reset();
-  expect(sandbox.sends()).toEqual([]);
 });
 
 test('sends that come at once are each charged once, under ids of their own', async () => {

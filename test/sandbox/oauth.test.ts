@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import { expect, test } from 'vitest';
-import { caller, dataFolder, karen, sandboxOfFile, sandboxOfTest } from './client/caller.ts';
+import { karen, sandboxOfFile } from './client/caller.ts';
 import { createProgram, hiddenFields, open, redirectUri, sentBack, state, submit } from './client/login.ts';
 
 /* The flow itself stands in the conformance cases of section 5.3. */
@@ -76,26 +76,6 @@ test("a code and a refresh token are their client's alone, and of many refreshes
   expect((await other.refresh(refresh_token)).body.error).toBe('invalid_grant');
   const answers = await Promise.all(Array.from({ length: 20 }, () => mine.refresh(refresh_token)));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
-});
-
-test('clients, codes and tokens survive a restart, and so does what was used up', async () => {
-  const dataDir = await dataFolder();
-  const { sandbox: first } = await sandboxOfTest({ dataDir });
-  const { clientId, exchange, verifier, ...one } = await createProgram(first.url, ['users:read']);
-  const [used, left] = [await one.approve(karen), await one.approve(karen)];
-  const { body: tokens } = await one.redeem(used);
-  const { body: renewed } = await one.refresh(tokens.refresh_token);
-  await first.close();
-
-  const { sandbox: second } = await sandboxOfTest({ dataDir });
-  const ask = (form: Record<string, string>) => submit(`${second.url}/api/v1/oauth/token`, form);
-  const redeem = (code: string) => ask({ ...exchange, code, code_verifier: verifier });
-  const { refresh_token } = tokens;
-  expect((await caller(second)('GET', '/users', undefined, renewed.access_token)).status).toBe(200);
-  expect((await ask({ grant_type: 'refresh_token', client_id: clientId, refresh_token })).status).toBe(400);
-  expect([(await redeem(left)).status, (await redeem(used)).status]).toEqual([200, 400]);
-  await second.reset();
-  expect((await redeem(left)).body.error).toBe('invalid_client');
 });
 
 test('requests are kept without what is secret in them', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { caller, dataFolder, sandboxOfTest, snapshot } from './client/caller.ts';
+import { caller } from './client/caller.ts';
 
 const hook = { type: 'AccountSMS', url: 'http://127.0.0.1:1/' };
 
@@ -19,19 +19,6 @@ async function start(options: object, rest = '') {
   const [line] = await once(child.stdout, 'data');
   return { child, running: JSON.parse(String(line)) };
 }
-
-test('a killed sandbox comes back with all that it had answered', async () => {
-  const dataDir = await dataFolder();
-  const { child, running } = await start({ dataDir, calls: 20, threads: 4 });
-  await caller(running)('POST', '/webhooks', hook);
-  for (let count = 0; count < 20; count++) await caller(running, '/_sandbox')('POST', '/events/call');
-  const before = await snapshot(running);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-
-  const { sandbox } = await sandboxOfTest({ dataDir });
-  expect(await snapshot(sandbox)).toEqual(before);
-});
 
 test('nothing keeps a process alive after close', async () => {
   const { child, running } = await start(
