@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { json, listen, open, refusalOf, refuse, type Scripted, serve, unhurried } from '../endpoint.ts';
+import type { ServiceError } from '../../../src/api-client/client.ts';
+import { json, listen, open, refusalOf, refuse, serve, unhurried } from '../endpoint.ts';
 
 const policy = { failures: 3, openMs: 5_000, maxOpenMs: 12_000 };
 const retry = { tries: 1 };
@@ -17,40 +18,100 @@ async function ailing(...[status, type]: [number, string]) {
   return { ...endpoint, state };
 }
 
-test('repeated failure lets calls rest, one probe at a time finds out, and the rest doubles up to its cap', async () => {
-  const { url, seen, state } = await ailing(500, 'internal_error');
-  const { clock, pass } = unhurried();
-  const { lines, circuit } = open(url, { clock, circuit: policy, retry });
-
-  for (const _ of times(3)) await refusalOf(lines.list());
-  expect(circuit.state()).toEqual({ state: 'open', retryAfterMs: 5000 });
-
-  pass(2000);
-  expect(await refusalOf(lines.list())).toMatchObject({ code: 'circuit_open', effect: 'none', retryAfterMs: 3000 });
-  expect(seen).toHaveLength(3);
-
-  for (const nextOpenMs of [10_000, 12_000, 12_000]) {
-    pass(12_000);
-    const errors = await Promise.all([lines.list(), lines.list(), lines.list()].map(refusalOf));
-    expect(errors.map((error) => error.code)).toEqual(['server', 'circuit_open', 'circuit_open']);
-    expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: nextOpenMs });
+/**
+ * Asks as it is told, and answers what became of it. `lines=503/9` asks for the lines, and the service answers 503 and to come again in 9 s,
+ * if it is asked at all; `+5000` lets so many milliseconds pass, and `?` asks for the state of the circuit.
+ */
+async function became(events: string, luck: number): Promise<string> {
+  let [status, after] = ['', ''];
+  const { url, seen } = await listen((response) => {
+    if (status === '200') json(response, 200, { data: [] });
+    else refuse(response, Number(status), 'a_word', {}, after === '' ? {} : { 'retry-after': after });
+  });
+  const { clock, pass, slept } = unhurried(luck);
+  const { calls, lines, messages, circuit } = open(url, { clock, circuit: policy, retry });
+  const operations: Readonly<Record<string, () => Promise<unknown>>> = {
+    lines: () => lines.list(),
+    call: () => calls.get('1.1'),
+    recordings: () => calls.recordings('1.1'),
+    transcripts: () => calls.transcripts('1.1'),
+    send: () => messages.send(text),
+  };
+  const outcomes: unknown[] = [];
+  for (const event of events.split(' ')) {
+    const [, operation = '', ...answer] = /^(\w+)=(\d+)\/?(\d*)$/.exec(event) ?? [];
+    if (event === '?') {
+      const { state, ...rest } = circuit.state();
+      outcomes.push(state, ...Object.values(rest));
+    } else if (operation === '') pass(Number(event));
+    else {
+      [status = '', after = ''] = answer;
+      const [asked, waits] = [seen.length, slept.length];
+      const refusal = await operations[operation]?.().catch((error: ServiceError) => error);
+      if (slept.length > waits) outcomes.push('waits', slept.at(-1));
+      if (seen.length > asked) outcomes.push(status);
+      else {
+        expect(refusal).toMatchObject({ code: 'circuit_open', effect: 'none' });
+        outcomes.push('rests', (refusal as ServiceError).retryAfterMs);
+      }
+    }
   }
+  return outcomes.join(' ');
+}
 
-  state.isWell = true;
-  pass(12_000);
-  await lines.list();
-  expect(circuit.state()).toEqual({ state: 'closed' });
-});
+const threeFailures = 'lines=500 lines=500 lines=500';
+const refusedEach = [100, 200, 400, 800, 1_600, 3_200].map((ms) => `waits ${ms} 429`).join(' ');
 
 test.each([
-  ['as long as the service asked', '9', 9_000],
-  ['no longer than its cap, whatever the service asked', '3600', 12_000],
-  ['as long as ever when less was asked', '1', 5_000],
-])('it rests %s', async (_, asked, retryAfterMs) => {
-  const { url } = await serve(['503 unavailable', { 'retry-after': asked }]);
-  const { lines, circuit } = open(url, { circuit: policy, retry });
+  [
+    'all calls rest after repeated failure, longer each time up to a cap, until one is answered',
+    `${threeFailures} ? +2000 lines=200 +3000 lines=500 ? +10000 lines=500 ? +12000 lines=500 ? +12000 lines=200 ?`,
+    '500 500 500 open 5000 rests 3000 500 open 10000 500 open 12000 500 open 12000 200 closed',
+  ],
+  ['as long as the service asks', 'lines=503/9 lines=503/9 lines=503/9 ?', '503 503 503 open 9000'],
+  ['no longer than the cap', 'lines=503/3600 lines=503/3600 lines=503/3600 ?', '503 503 503 open 12000'],
+  ['as long as ever when less is asked', 'lines=503/1 lines=503/1 lines=503/1 ?', '503 503 503 open 5000'],
+  [
+    'an answer, even a refusal, ends a row of failures',
+    'call=500 call=500 call=404 call=500 call=500 call=404 ?',
+    '500 500 404 500 500 404 closed',
+  ],
+  [
+    'an operation that fails alone suspends no other',
+    `lines=200${' recordings=500'.repeat(9)} lines=200 recordings=500 recordings=500 ?`,
+    `200${' 500'.repeat(9)} 200 500 500 closed`,
+  ],
+  [
+    'together with another one all of them, for which an answer of long ago does not vouch',
+    'lines=200 recordings=500 recordings=500 lines=500 ? +5000 lines=200 +12000 recordings=500 recordings=500 recordings=500 ?',
+    '200 500 500 500 open 5000 200 500 500 500 open 5000',
+  ],
+  [
+    'an operation that is throttled pauses as long as it is asked, and no other',
+    'transcripts=429/9 transcripts=200 recordings=200 ? +9000 transcripts=429',
+    '429 rests 9000 200 closed 429',
+  ],
+  ['no longer than the cap', 'transcripts=429/3600 transcripts=200', '429 rests 12000'],
+  ['its calls wait for a short pause', 'transcripts=429/3 transcripts=429', '429 waits 3000 429'],
+  ['a send does not wait', 'send=429/3 send=200', '429 rests 3000'],
+  [
+    'it is asked half as often after each refusal, but every ten seconds',
+    `${'transcripts=429 '.repeat(8)}+6400 transcripts=429 transcripts=429 +10000 transcripts=429 transcripts=429`,
+    `429 ${refusedEach} rests 6400 429 rests 10000 429 rests 10000`,
+    1,
+  ],
+])('%s', async (_, events, outcomes, luck = 0) => {
+  expect(await became(events, luck)).toBe(outcomes);
+});
+
+test('one probe at a time finds out', async () => {
+  const { url } = await serve(failed);
+  const { clock, pass } = unhurried();
+  const { lines } = open(url, { clock, circuit: policy, retry });
   for (const _ of times(3)) await refusalOf(lines.list());
-  expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs });
+  pass(policy.openMs);
+  const errors = await Promise.all([lines.list(), lines.list(), lines.list()].map(refusalOf));
+  expect(errors.map(({ code }) => code)).toEqual(['server', 'circuit_open', 'circuit_open']);
 });
 
 test('a host that refuses the few requests it gets counts as failing before the circuit opens', async () => {
@@ -76,41 +137,6 @@ test('the tries of one call stop when the circuit opens', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('an answer of the service, even a refusal, ends a row of failures', async () => {
-  const { url } = await serve(...times(3).flatMap((): Scripted[] => [failed, failed, '404 not_found']));
-  const { calls, circuit } = open(url, { circuit: policy, retry });
-  for (const _ of times(9)) await refusalOf(calls.get('1.1'));
-  expect(circuit.state()).toEqual({ state: 'closed' });
-});
-
-test('an operation that fails alone suspends no other, and together with another one all of them', async () => {
-  const failing = new Set(['/recordings']);
-  const { url } = await listen((response, { url }) =>
-    [...failing].some((end) => url.endsWith(end))
-      ? refuse(response, 500, 'internal_error')
-      : json(response, 200, { data: [] }),
-  );
-  const { clock, pass } = unhurried();
-  const { calls, lines, circuit } = open(url, { clock, circuit: policy, retry });
-  const failingReads = async (count: number) => {
-    for (const _ of times(count)) expect(await refusalOf(calls.recordings('1.1'))).toMatchObject({ code: 'server' });
-  };
-  await lines.list();
-  await failingReads(9);
-  await lines.list();
-  await failingReads(2);
-  failing.add('/lines');
-  await refusalOf(lines.list());
-  expect(circuit.state().state).toBe('open');
-  failing.delete('/lines');
-  pass(policy.openMs);
-  await lines.list();
-  // What answered long ago does not vouch for the host.
-  pass(policy.maxOpenMs);
-  await failingReads(3);
-  expect(circuit.state().state).toBe('open');
-});
-
 test('a refused subscription suspends nothing, with or without the error envelope', async () => {
   const { url, seen } = await serve(...times(8).map(() => '405 Method Not Allowed'), '200 []');
   const { webhooks, circuit } = open(url, { circuit: { failures: 1 } });
@@ -119,55 +145,6 @@ test('a refused subscription suspends nothing, with or without the error envelop
   expect(circuit.state()).toEqual({ state: 'closed' });
   await webhooks.list();
   expect(seen).toHaveLength(9);
-});
-
-describe('a service that throttles one operation', () => {
-  /** Answers 429 to requests for transcripts alone, one of which was made. */
-  async function throttling(retryAfter: string | undefined, luck: number) {
-    const headers = { ...(retryAfter && { 'retry-after': retryAfter }) };
-    const { url, seen } = await listen((response, request) =>
-      request.url.endsWith('/transcripts')
-        ? refuse(response, 429, 'rate_limited', {}, headers)
-        : json(response, 200, { data: [] }),
-    );
-    const { clock, pass, slept } = unhurried(luck);
-    const service = open(url, { clock, circuit: policy, retry });
-    const ask = () => refusalOf(service.calls.transcripts('1.1'));
-    await ask();
-    return { ...service, pass, slept, seen, ask };
-  }
-
-  test.each([
-    ['as long as it asked', '9', 9_000],
-    ['no longer than the cap, whatever it asked', '3600', 12_000],
-  ])('pauses that operation %s, and no other', async (_, retryAfter, retryAfterMs) => {
-    const { calls, circuit, pass, seen, ask } = await throttling(retryAfter, 0);
-    expect(await ask()).toMatchObject({ code: 'circuit_open', effect: 'none', retryAfterMs });
-    expect(seen).toHaveLength(1);
-    await calls.recordings('1.1');
-    expect(circuit.state()).toEqual({ state: 'closed' });
-    pass(retryAfterMs);
-    expect(await ask()).toMatchObject({ code: 'rate_limited' });
-  });
-
-  test('has calls wait for a short pause', async () => {
-    const { slept, seen, ask } = await throttling('3', 0);
-    await ask();
-    expect(slept).toEqual([3_000]);
-    expect(seen).toHaveLength(2);
-  });
-
-  test('is asked half as often after each refusal, but every ten seconds', async () => {
-    const { pass, slept, ask } = await throttling(undefined, 1);
-    const short = [100, 200, 400, 800, 1_600, 3_200];
-    for (const _ of short) await ask();
-    expect(slept).toEqual(short);
-    for (const retryAfterMs of [6_400, 10_000, 10_000]) {
-      expect(await ask()).toMatchObject({ code: 'circuit_open', retryAfterMs });
-      pass(retryAfterMs);
-      await ask();
-    }
-  });
 });
 
 test('refusals of requests that were in flight together make one pause', async () => {
@@ -181,17 +158,6 @@ test('refusals of requests that were in flight together make one pause', async (
   await Promise.all(times(20).map(() => refusalOf(calls.recordings('1.1'))));
   await refusalOf(calls.recordings('1.1'));
   expect(slept).toEqual([100]);
-});
-
-test('a paused operation does not let a send wait', async () => {
-  const { url, seen } = await serve(['429 rate_limited', { 'retry-after': '3' }]);
-  const { clock, slept } = unhurried(0);
-  const { messages } = open(url, { clock });
-  for (const code of ['rate_limited', 'circuit_open']) {
-    expect(await refusalOf(messages.send(text))).toMatchObject({ code, retryAfterMs: 3_000 });
-  }
-  expect(slept).toEqual([]);
-  expect(seen).toHaveLength(1);
 });
 
 describe('slots of an operation', () => {
