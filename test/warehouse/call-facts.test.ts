@@ -128,6 +128,12 @@ test('a call was answered by the first to answer, in whatever order its legs are
   expect(columns.answered_user_id).toBe('202');
 });
 
+test('what a person talked on several legs of a call is added up', () => {
+  const legs = [10, 20].map((seconds, at) => ({ ...leg(`queue>user answer ${seconds}`, at), calledNumber: '201' }));
+  const { attributions } = callFacts({ ...answered, startedAt: 0 }, legs, () => null);
+  expect(attributions).toMatchObject([{ endpoint: '201', role: 'answered', talkSeconds: 30 }]);
+});
+
 const toColleague = ['transferred_out', 'transferred_to'];
 test.each<[string, object, string[], string[]]>([
   ['a call of ours into a mailbox', ours, ['user>external noanswer 0', 'user>mailbox answer 20'], []],

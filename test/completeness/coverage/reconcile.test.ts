@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
+import { claimHours, planHours, scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
 import { daysOfCoverage } from '../../../src/completeness/coverage/days.ts';
 import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
 import { createLog } from '../../../src/shared/log.ts';
@@ -162,6 +162,14 @@ test('a downtime is planned at the next start', async () => {
   await round();
   const planned = 'select count(*)::integer from ops.coverage where to_at <= now() and is_watched';
   expect([await value(planned), await held()]).toEqual([6, 1]);
+});
+
+test('an hour is claimed by one process at a time', async () => {
+  await planHours(db);
+  await makeDue();
+  const claimed = [...(await claimHours(db, 5)), ...(await claimHours(db, 100))];
+  expect(claimed.length).toBeGreaterThanOrEqual(23);
+  expect(new Set(claimed.map(({ start }) => start)).size).toBe(claimed.length);
 });
 
 test('the running hour is not compared, also where it is due', async () => {
