@@ -55,6 +55,7 @@ test.each<[story: string, decisions: string, onLines: string, waiting: number]>(
   [`${unsure} / clear / clear`, 'done not_waiting', 'free', 0],
   [`${unsure} / clear / I said stop texting`, 'done', 'unsure', 1],
   [`${unsure} / START`, '', 'free', 0],
+  [`${unsure} / START elsewhere`, '', 'unsure, elsewhere free', 1],
   [`${unsure} / confirm`, 'done', 'out', 0],
   [`${unsure} / confirm / clear`, 'done done', 'free', 0],
   [`${unsure} / confirm / Start`, 'done', 'free, elsewhere out', 0],
@@ -72,6 +73,7 @@ test.each<[story: string, decisions: string, onLines: string, waiting: number]>(
   for (const step of story.split(' / ')) {
     if (step === 'look') await person.look();
     else if (step === 'clear' || step === 'confirm') decided.push(await person.decide(step));
+    else if (step.endsWith(' elsewhere')) await person.say(step.replace(' elsewhere', ''), { line: elsewhere });
     else await person.say(step);
   }
   expect(decided.join(' ')).toBe(decisions);

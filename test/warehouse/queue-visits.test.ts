@@ -46,6 +46,7 @@ test.each<[string, string, string[], string[]]>([
     ['10 queue:601 answered 25 by legs'],
   ],
   ['given up', 'abandoned', ['queue:601 10 30', 'user:201 15 10'], ['10 queue:601 abandoned 90 by legs']],
+  ['given up at once', 'short_abandoned', ['queue:601 97 3'], ['97 queue:601 short_abandoned 3 by legs']],
   ['into the mailbox', 'voicemail', ['queue:601 10 30', 'mailbox:201 40 0 20'], ['10 queue:601 voicemail 30 by legs']],
   ['back into the menu', 'missed', ['queue:601 10 30', 'ivr:500 40 9'], ['10 queue:601 left 30 by legs']],
   [

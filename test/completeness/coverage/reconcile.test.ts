@@ -71,6 +71,7 @@ test('calls of a time without webhooks are held after a round, and the gap is cl
     values ('calls', now() - interval '4 hours', now(), 'a test')`);
   await late.round();
   expect(await held()).toBe(1);
+  expect(await known(3), 'no webhook was expected').toBe('proven 1 1');
   expect(await value(`select filled_at is not null from ops.gaps where reason = 'a test'`)).toBe(true);
 });
 
@@ -141,7 +142,8 @@ test('a search that breaks leaves no gap claimed', async () => {
 
 test('a service that fails leaves the hours due, later each time', async () => {
   const { history, round } = await open();
-  history.refuse = () => ({ error: 'permission_denied', status: 403 });
+  const refusing = () => ({ error: 'permission_denied', status: 403 });
+  history.refuse = refusing;
   const first = await round();
   expect(first.compared).toBe(0);
   expect(first.failed).toBeGreaterThanOrEqual(23);
@@ -151,6 +153,10 @@ test('a service that fails leaves the hours due, later each time', async () => {
   history.refuse = () => undefined;
   await makeDue();
   expect((await round()).failed).toBe(0);
+  history.refuse = refusing;
+  await makeDue();
+  await round();
+  expect(await known(3), 'what was proven stays so').toMatch(/^proven 0 0/);
 });
 
 test('a downtime is planned at the next start', async () => {
