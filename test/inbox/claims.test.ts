@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
+  areReadsWaiting,
   type Claim,
   claimDue,
   claimTargets,
@@ -346,6 +347,16 @@ describe('a claim', () => {
     await mark(other);
     expect(await claimDue(db, ['call'], 10)).toMatchObject([other]);
   });
+});
+
+test.each([
+  [2, true],
+  [50, true],
+  [70, false],
+])('a read that has waited for %d seconds holds up other work: %s', async (seconds, isWaiting) => {
+  await mark(call);
+  await dueSince(seconds, call);
+  expect(await areReadsWaiting(db)).toBe(isWaiting);
 });
 
 test('what is due is claimed oldest first, up to so many, and each once, of the kinds that are asked for', async () => {
