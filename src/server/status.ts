@@ -50,7 +50,7 @@ export function renderStatus(snapshot: Snapshot, timeZone: string): string {
     head: verdict(snapshot),
     parts: [
       streams(snapshot, moment),
-      html`<div class="cards">${deliveries(snapshot)}${comparison(snapshot, moment)}${texts(snapshot, moment)}${rules(snapshot, moment)}${subscriptions(snapshot, moment)}</div>`,
+      html`<div class="cards">${deliveries(snapshot)}${comparison(snapshot, moment)}${texts(snapshot, moment)}</div>`,
       html`<footer><span><time datetime="${takenAt.toISOString()}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
 <span>release ${release} (${commit}), up ${span(uptimeSeconds)}</span>
 ${schema && html`<span>Postgres ${schema.postgres}, schema ${schema.newestMigration ?? 'none'}</span>`}
@@ -199,32 +199,5 @@ function texts({ sends }: Snapshot, moment: Moment): Html {
     return html`${control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`}
 <p class="figure">${dollars(today.spent)} <small>spent today of ${dollars(dailyMicros)}${reserved}</small></p>
 ${table([], rows, 'None in the last day.')}`;
-  });
-}
-
-/** Which rules are in force, and what they did today. */
-function rules({ rules }: Snapshot, moment: Moment): Html {
-  if (rules.state === 'known' && rules.value === undefined) return html``;
-  return card('Rules', '/rules', rules, (status) => {
-    if (!status) return html``;
-    const { mode, version, appliedAt, by, ruleCount, today } = status;
-    const rows = today.map(({ rule, tried, matched }) => [
-      rule,
-      link(`/rules?rule=${encodeURIComponent(rule)}&span=day&result=matched`, quantity(matched)),
-      quantity(tried),
-    ]);
-    return html`${table(['today', 'matched', 'evaluated'], rows, 'None was evaluated today.')}
-<p class="note">${mode} · ${quantity(ruleCount)} in force, version ${version}, applied ${moment(appliedAt)} by ${by}</p>`;
-  });
-}
-
-function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
-  return card('Webhook subscriptions', undefined, subscriptions, ({ ours, broken, otherReceivers, checkedAt }) => {
-    const rows = [
-      ...ours.map((type) => [type, ['ok', 'enabled'] as const]),
-      ...broken.map((type) => [type, ['warning', 'disabled or missing'] as const]),
-    ];
-    const others = otherReceivers.length > 0 && ` · ${countOf(otherReceivers.length, 'other receiver')}`;
-    return html`${table([], rows, 'None of ours.')}<p class="note">checked ${moment(checkedAt)}${others}</p>`;
   });
 }

@@ -98,7 +98,7 @@ test('tells times from now, and exactly in the zone of the settings where the po
 test('escapes whatever the service, the database or a sender wrote', () => {
   const hostile = `"><img src=x onerror='alert(1)'>&`;
   const page = render({
-    subscriptions: part({ ...heldIn(snapshot.subscriptions), broken: [hostile] }),
+    completeness: part({ ...complete, lines: [{ ...missing, line: hostile }] }),
     holdings: { state: 'unknown', reason: hostile },
   });
   expect(page).not.toContain('<img');
