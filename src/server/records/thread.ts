@@ -44,6 +44,7 @@ export async function threadPage(
   const thread = threadOf(key);
   const { view } = showing;
   const { line, number, participants } = thread;
+  const isGroup = participants.length > 0;
   const held = await readConversation(tx, thread);
   const [until, after, around] = ['until', 'after', 'text'].map((name) => {
     const id = textOf(asked, name);
@@ -54,10 +55,9 @@ export async function threadPage(
     from: (older && texts[0]?.sent_at) ?? '-infinity',
     until: newer?.sent_at ?? 'infinity',
   };
-  const calls = participants.length > 0 ? [] : await readCalls(tx, number, span);
+  const calls = isGroup ? [] : await readCalls(tx, number, span);
   // A run on a call may have no conversation.
-  const ofThread =
-    participants.length > 0 ? sql`r.conversation_id` : sql`coalesce(r.conversation_id, ${held.conversation_id})`;
+  const ofThread = isGroup ? sql`r.conversation_id` : sql`coalesce(r.conversation_id, ${held.conversation_id})`;
   const runs = await readRuns(
     tx,
     sql`r.line = ${line} and r.number = ${number} and ${ofThread} = ${held.conversation_id}
@@ -71,10 +71,7 @@ export async function threadPage(
   const turn = (name: string, links: Html) => html`<nav class="turn" aria-label="${name}">${links}</nav>`;
   const ours = partyOf(held.line_name, line) ?? line;
   return {
-    title:
-      participants.length > 0
-        ? `Group of ${participants.join(', ')}`
-        : `Texts with ${partyOf(held.contact_name, number)}`,
+    title: isGroup ? `Group of ${participants.join(', ')}` : `Texts with ${partyOf(held.contact_name, number)}`,
     about: html`On ${ours} · ${countOf(held.message_count, 'text')} held${!held.is_thread_complete && ', perhaps not all: no read has listed the thread to its end'}${texts.length > 0 && html` · <a class="link" href="#text-${texts.at(-1)?.message_id}">To the newest</a>`}`,
     parts: [
       section('State', overview(held, thread, view)),

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callPage } from '../../../src/server/records/call.ts';
+import { viewOf } from '../../../src/server/records/view.ts';
 import { belongingOf } from '../../../src/warehouse/links.ts';
 import { openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 import { readable } from '../seed.ts';
+import { scannedBy } from './scans.ts';
 
 /* A call through menu and queue that Ada answered and passed on to Ben, a missed call, and the call that returned it. */
 
@@ -223,4 +226,17 @@ test('who was erased is not shown, and a call that is not held says what to do',
   const answer = await world.get('/calls/1795475399.999');
   expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('resync call 1795475399.999')]);
   expect((await world.get('/calls/x')).status).toBe(400);
+});
+
+test('a transcript whose words were removed tells how many there were', async () => {
+  const id = '1795475364.5';
+  await facts.call({ call_id: id, started_at: at('00:00') });
+  await facts.insert('warehouse.transcripts', { transcript_id: 900, call_id: id, segment_count: 4, csat_score: 7 });
+  expect(await main(id)).toContain('Satisfaction 7\n4 utterances, removed after RETENTION_DAYS');
+});
+
+test.each([answered, missed])('the call %s is read by indexes', async (id) => {
+  const showing = { view: viewOf('UTC', true), sealer: undefined };
+  // A table of one row.
+  expect(await scannedBy(facts.db, (tx) => callPage(tx as never, id, showing))).toEqual(['reporting.params']);
 });
