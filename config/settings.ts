@@ -264,6 +264,9 @@ const variables = z.object({
   RULES_FILE: z.string().default('config/rules.yaml').register(documentation, {
     doc: 'A rules file, applied by a start of a worker and by `migrate` when it changed since it was last applied. A file that cannot be used is refused: the rules applied before stay in force, and mirroring goes on.',
   }),
+  REPORTS_DIR: z.string().optional().register(documentation, {
+    doc: 'A folder of your own reports: each `.sql` file there is a page of `/reports`, as those of `config/cookbook` are, and replaces one of the same name.',
+  }),
   RULES_MODE: oneOf('off', 'dry-run', 'live').default('dry-run').register(documentation, {
     doc: 'What the rules may do: nothing (`off`), everything but the effect (`dry-run`), or act (`live`).',
   }),
@@ -474,6 +477,7 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     workerPort: read.WORKER_PORT,
     dataDir: read.DATA_DIR,
     rulesFile: read.RULES_FILE,
+    reportsDir: read.REPORTS_DIR,
     rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE ?? 'UTC',
     /** Whether pages show what people wrote and said. */

@@ -68,7 +68,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
 
   serveStatus(app, snapshot, timeZone);
   registerMetrics(app, context, snapshot);
-  registerReports(app, context);
+  registerReports(app, pages, context);
   for (const list of lists) serveList(app, pages, list, { view, doneOf });
   serveSearch(app, pages, view);
   for (const [path, current, read] of records) {

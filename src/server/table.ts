@@ -33,13 +33,18 @@ const types: Readonly<Record<number, Column['type']>> = {
   ...{ 16: 'boolean', 20: 'number', 21: 'number', 23: 'number', 700: 'number', 701: 'number', 1700: 'number' },
   ...{ 1082: 'date', 1114: 'moment', 1184: 'moment' },
 };
-const asTexts = { getTypeParser: () => String };
+export const asTexts = { getTypeParser: () => String };
+
+/** The columns of a result. */
+export function columnsOf(fields: readonly { readonly name: string; readonly dataTypeID: number }[]): Column[] {
+  return fields.map(({ name, dataTypeID }) => ({ name, type: types[dataTypeID] ?? 'text' }));
+}
 
 /** Runs a statement and takes its columns from the result. */
 export async function readTable({ db, pool }: Pages, statement: RawBuilder<unknown>): Promise<Table> {
   const { sql: text, parameters } = statement.compile(db);
   const { fields, rows } = await pool.query<Row>({ text, values: [...parameters], types: asTexts });
-  return { columns: fields.map(({ name, dataTypeID }) => ({ name, type: types[dataTypeID] ?? 'text' })), rows };
+  return { columns: columnsOf(fields), rows };
 }
 
 /** How a page shows the columns of a table, where their names and types do not say it. */
@@ -51,6 +56,8 @@ export interface Shown {
   readonly show?: Readonly<Record<string, (value: string, row: Row) => Html | string>>;
   /** The page that the first column of a row leads to. */
   readonly opens?: (row: Row) => string | undefined;
+  /** How columns are called. Default: by their names. */
+  readonly heading?: (column: string) => string;
 }
 
 /** `first_reply_at` as `First reply`. */
@@ -60,6 +67,7 @@ export function headingOf(column: string): string {
 }
 
 export function renderTable(title: string, { columns, rows }: Table, shown: Shown, zone: string): Html {
+  const { heading = headingOf } = shown;
   const seen = columns.filter(({ name }) => !shown.hidden?.includes(name));
   const classOf = ({ name, type }: Column) =>
     type === 'number' ? 'number' : shown.wide?.includes(name) ? 'words' : '';
@@ -67,10 +75,10 @@ export function renderTable(title: string, { columns, rows }: Table, shown: Show
     seen.map((column, at) => {
       const content = cellOf(column, row, shown, zone);
       const page = at === 0 ? shown.opens?.(row) : undefined;
-      return html`<td class="${classOf(column)}" data-name="${headingOf(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
+      return html`<td class="${classOf(column)}" data-name="${heading(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
     });
   return html`<div class="card rows" tabindex="0" role="region" aria-label="${title}"><table><caption>${title}</caption>
-<thead><tr>${seen.map((each) => html`<th scope="col" class="${classOf(each)}">${headingOf(each.name)}</th>`)}</tr></thead>
+<thead><tr>${seen.map((each) => html`<th scope="col" class="${classOf(each)}">${heading(each.name)}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`;
 }
 

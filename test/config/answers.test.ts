@@ -75,11 +75,11 @@ const numbers = (row: object | undefined, names: string) =>
     .map((value) => (value === '-' ? value : Number(value)))
     .join(' ');
 
-describe('when people call and nobody is there (02)', () => {
+describe('when people call and nobody is there', () => {
   const hour = async (at: number, day = isodow) => {
-    const rows = await query<{ isodow: number; local_hour: number }>(question('02'));
+    const rows = await query<{ isodow_key: number; local_hour: number }>(question('busiest-hours'));
     expect(rows).toHaveLength(7 * 24);
-    return rows.find((row) => row.isodow === day && row.local_hour === at);
+    return rows.find((row) => row.isodow_key === day && row.local_hour === at);
   };
 
   test.each([
@@ -96,7 +96,7 @@ describe('when people call and nobody is there (02)', () => {
   });
 });
 
-test('the customers who wait, without callers who gave up at once (04)', async () => {
+test('the customers who wait, without callers who gave up at once', async () => {
   await using own = await factsDatabase();
   const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
   for (const [index, seconds] of [40, 3].entries()) {
@@ -105,11 +105,11 @@ test('the customers who wait, without callers who gave up at once (04)', async (
   }
   await own.drain();
   const called = (rows: readonly Record<string, unknown>[]) => rows.map((row) => row.external_number);
-  expect(called(await own.query(question('04')))).toEqual(['15550000600']);
-  expect(numbers((await own.query(question('05')))[0], 'missed not_returned')).toBe('1 1');
+  expect(called(await own.query(question('customers-who-wait')))).toEqual(['15550000600']);
+  expect(numbers((await own.query(question('missed-calls')))[0], 'missed not_returned')).toBe('1 1');
 });
 
-test('how missed calls are returned, and how fast, over all of a week’s (05)', async () => {
+test('how missed calls are returned, and how fast, over all of a week’s', async () => {
   await using own = await factsDatabase();
   // Monday two weeks ago, by UTC: four missed calls, returned after 10, 20 and 60 minutes and never. Half within 20.
   const monday = (await own.value(
@@ -127,14 +127,14 @@ test('how missed calls are returned, and how fast, over all of a week’s (05)',
     await own.call({ call_id: `1900001${index}.1`, started_at: at(day, 600 + returned), ...outbound });
   }
   await own.drain();
-  const [row, ...others] = await own.query(question('05'));
+  const [row, ...others] = await own.query(question('missed-calls'));
   expect(others).toEqual([]);
   const names = 'missed by_call not_returned returned_pct half_within_minutes nine_of_ten_within_minutes';
   expect(numbers(row, names)).toBe('4 3 1 75 20 52');
 });
 
-test('how the queues do: inbound calls alone, and what became of them (07)', async () => {
-  const [row, ...others] = await query<{ queue_key: string }>(question('07'));
+test('how the queues do: inbound calls alone, and what became of them', async () => {
+  const [row, ...others] = await query<{ queue_key: string }>(question('queues'));
   expect(others).toEqual([]);
   expect(row?.queue_key).toBe('queue:6001');
   // Two answered after 15 and 25 seconds, one given up after 50, one after 2, which is left out of the shares.
@@ -143,9 +143,30 @@ test('how the queues do: inbound calls alone, and what became of them (07)', asy
 });
 
 test.each([
-  ['as agents', '08', 'user_name', 'handled', ['2 2', '1 1']],
-  ['in satisfaction', '17', 'agent', 'csat_avg', ['2 5', '1 2']],
+  ['as agents', 'agents', 'user_name', 'handled', ['2 2', '1 1']],
+  ['in satisfaction', 'satisfaction-by-agent', 'agent', 'csat_average', ['2 5', '1 2']],
 ])('namesakes stay apart: %s', async (_, number, name, column, expected) => {
   const rows = (await query(question(number))).filter((row) => row[name] === 'Sam Lee');
   expect(rows.map((row) => numbers(row, `user_key ${column}`))).toEqual(expected);
+});
+
+test('the texts that left after an opt-out, not those before it or after it was taken back', async () => {
+  await using own = await factsDatabase();
+  const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  const [stop, start] = [{ body: 'STOP' }, { body: 'START' }];
+  await own.thread(1, [
+    [ago(5), 'out'],
+    [ago(4), 'in', stop],
+    [ago(3), 'out'],
+  ]);
+  await own.thread(2, [
+    [ago(4), 'in', stop],
+    [ago(3), 'out'],
+    [ago(2), 'in', start],
+    [ago(1), 'out'],
+  ]);
+  const rows = await own.query(question('texts-after-opt-out'));
+  expect(rows.map(({ sent_at }) => (sent_at as Date).toISOString())).toEqual(
+    [ago(3)].map((at) => expect.stringContaining(at.slice(0, 16))),
+  );
 });

@@ -9,9 +9,9 @@ export const questions = readdirSync(new URL('cookbook/', config))
   .sort()
   .map((file) => ({ file, text: readConfig(`cookbook/${file}`) }));
 
-/** The question of the cookbook whose file begins with a number. */
-export function question(number: string): string {
-  const found = questions.find(({ file }) => file.startsWith(`${number}-`));
-  if (!found) throw new Error(`The cookbook has no ${number}`);
+/** The text of a file of the cookbook, by its name without the number. */
+export function question(name: string): string {
+  const found = questions.find(({ file }) => file.replace(/^\d+-/, '') === `${name}.sql`);
+  if (!found) throw new Error(`The cookbook has no ${name}`);
   return found.text;
 }

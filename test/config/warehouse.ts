@@ -74,7 +74,10 @@ async function seed(facts: Facts): Promise<void> {
     [ago(9.8), 'out', { body: 'We close at 5', delivery_status: 'undelivered', delivery_error: '30003' }],
     [ago(3), 'in', { body: 'And tomorrow?' }],
   ]);
-  await thread(2, [[ago(6), 'in', { body: 'STOP' }]]);
+  await thread(2, [
+    [ago(6), 'in', { body: 'STOP' }],
+    [ago(5), 'out', { sent_by: 1 }],
+  ]);
   // Texts after missed calls: by an integration that nobody knows, and by a rule.
   await thread(3, [[ago(23.9), 'out']], { number: '15550000002' });
   await thread(4, [[ago(27.9), 'out', { send_id: randomUUID() }]], { number: '15550000003' });

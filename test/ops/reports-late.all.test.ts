@@ -1,31 +1,28 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { createContext } from '../../src/context.ts';
 import { query as ask } from '../../src/db/database.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
-import { renderReport } from '../../src/server/reports/page.ts';
-import { reading, readReport } from '../../src/server/reports/report.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
-import { settingsFor } from './receiver.ts';
+import { openReceiver, settingsFor } from './receiver.ts';
 
 const url = await databaseForTest(migrated);
 const facts = await factsDatabase(url);
-const context = await createContext(settingsFor(url), { log: createLog('silent'), name: 'test', maxConnections: 3 });
+const world = await openReceiver(settingsFor(url));
+const { context } = world;
 afterAll(async () => {
-  await context[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
   await facts[Symbol.asyncDispose]();
 });
 const { query, value, call } = facts;
 const { db } = context.database;
 
-/** What the health checks and the page of reports say of the reports, uncached. */
+/** What the health checks and the page of reports say of the reports. */
 async function told() {
-  const page = await renderReport(await reading(context.database.db, {}, readReport));
+  const page = await (await world.get('/reports/opted-out')).text();
   return {
     checks: healthChecks(await takeSnapshot(context)).filter(({ check }) => check.startsWith('reports_')),
     shown: [...page.matchAll(/data-check="(\w+)"/g)].map(([, check]) => check),

@@ -38,12 +38,6 @@ async function open(path: string, options: BrowserContextOptions & { width?: num
   return { tab, said };
 }
 const widthOf = (tab: Page) => tab.evaluate('document.documentElement.scrollWidth');
-const drawn = (tab: Page) => tab.locator('.chart [_echarts_instance_], .chart[_echarts_instance_]').count();
-/** For whoever looks at the reports after a change. */
-async function shoot(tab: Page, name: string): Promise<void> {
-  const shots = process.env.REPORT_SHOTS;
-  if (shots) await tab.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
-}
 
 describe('the page of the status', () => {
   test.each([1280, 360])('fits a window of %i pixels, and no policy stops what it needs', async (width) => {
@@ -138,97 +132,43 @@ describe('lists and records', () => {
 });
 
 describe('the reports', () => {
-  const range = `from=${dayOf(14)}&to=${dayOf(0)}`;
-
-  test.each([1280, 390])('fit a window of %i pixels without JavaScript, and no policy stops them', async (width) => {
-    const { tab, said } = await open('/reports?days=30', { width, javaScriptEnabled: false });
-    expect(await widthOf(tab)).toBe(width);
-    const boxes = await tab.locator('.chart svg').all();
-    expect(boxes).toHaveLength(8);
-    for (const box of boxes) expect((await box.boundingBox())?.width).toBeGreaterThan(width / 3);
-    expect(await tab.evaluate('getComputedStyle(document.querySelector(".pictures")).display')).toBe('grid');
-    await tab.locator('summary').first().click();
-    expect(await tab.getByRole('table', { name: 'Volume by day' }).isVisible()).toBe(true);
-    await tab.getByRole('link', { name: '7 days' }).click();
-    expect(tab.url()).toMatch(/days=7$/);
-    expect(await tab.locator('h1').textContent()).toBe('The last 7 days');
-    expect(said).toEqual([]);
-  });
+  const paths = ['/reports?days=30', '/reports/calls', '/reports/busiest-hours', '/reports/calls-one-by-one'];
 
   test.each([
     [1280, 'light'],
-    [390, 'light'],
     [390, 'dark'],
-    [1280, 'dark'],
-  ] as const)(
-    'and their rows fit %i pixels in %s, answer to the pointer, and no policy stops them',
-    async (width, colorScheme) => {
-      const { tab, said } = await open(`/reports?${range}&queue=queue%3A6001`, { width, colorScheme });
-      await expect.poll(() => drawn(tab)).toBeGreaterThan(6);
-      expect(await widthOf(tab)).toBe(width);
-      const chart = tab.locator('#volume .chart').first();
-      await chart.hover();
-      await expect.poll(() => chart.textContent()).toMatch(/Calls in: \d/);
-      await shoot(tab, `reports-${width}-${colorScheme}`);
-      await tab.locator('.headlines .value').first().click();
-      expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe('Calls in');
-      expect(await widthOf(tab)).toBe(width);
-      await shoot(tab, `reports-rows-${width}-${colorScheme}`);
-      expect(said).toEqual([]);
-    },
-  );
-
-  test('on paper they are charts without what one can only click', async () => {
-    const { tab } = await open('/reports?days=30', { javaScriptEnabled: false });
-    await tab.emulateMedia({ media: 'print' });
-    expect(await tab.locator('nav').first().isVisible()).toBe(false);
-    expect(await tab.locator('.csv').first().isVisible()).toBe(false);
-    expect(await tab.locator('.chart svg').first().isVisible()).toBe(true);
-    const paper = (await tab.pdf({ format: 'A4' })).toString('latin1');
-    expect(paper.match(/\/Type\s*\/Page\b/g)?.length).toBeLessThanOrEqual(2);
-  });
-
-  test('the form is filled in and sent with the keyboard, and the URL holds the whole choice', async () => {
-    const { tab, said } = await open('/reports?days=7');
-    const field = (name: string) => tab.getByLabel(name, { exact: true });
-    await field('From').fill(dayOf(20));
-    await field('To').fill(dayOf(2));
-    await field('Queue').selectOption({ label: '6001' });
-    await field('Agent').selectOption({ label: 'User 2' });
-    await field('Callers').focus();
-    await tab.keyboard.press('Tab');
-    await Promise.all([tab.waitForURL(/from=/), tab.keyboard.press('Enter')]);
-    expect(Object.fromEntries(new URL(tab.url()).searchParams)).toEqual({
-      ...{ from: dayOf(20), to: dayOf(2), number: '', queue: 'queue:6001', agent: '2', reached: '' },
-    });
-    expect(await field('Queue').inputValue()).toBe('queue:6001');
+  ] as const)('fit a window of %i pixels without JavaScript, and no policy stops them', async (width, colorScheme) => {
+    const { tab, said } = await open('/', { width, colorScheme, javaScriptEnabled: false });
+    for (const path of paths) {
+      await tab.goto(`${world.receiver.url}${path}`);
+      expect(await widthOf(tab), path).toBe(width);
+      for (const picture of await tab.locator('main svg:visible').all()) {
+        expect((await picture.boundingBox())?.width, path).toBeGreaterThan(width / 5);
+      }
+    }
     expect(said).toEqual([]);
   });
 
-  test.each([
-    ['missed', 3, 'Missed calls that were called back'],
-    ['service-level', 1, 'Calls answered in time'],
-  ])('a bar or a point of %s opens the rows of its day', async (id, series, title) => {
-    const { tab } = await open(`/reports?from=${dayOf(10)}&to=${dayOf(4)}&number=15559990001`);
-    const chart = tab.locator(`#${id} .chart[_echarts_instance_]`);
-    await chart.scrollIntoViewIfNeeded();
-    const box = await chart.boundingBox();
-    // The last day: where its bar of the series ends, or where its point is.
-    const [x, y] = (await tab.evaluate(
-      `(() => {
-        const drawing = echarts.getInstanceByDom(document.querySelector('#${id} .chart'));
-        const all = drawing.getOption().series.map(({ data }) => data.at(-1)?.value ?? data.at(-1));
-        const value = all[${series}];
-        const below = drawing.getOption().series[0].stack ? all.slice(0, ${series}).reduce((sum, each) => sum + each, 0) : 0;
-        return drawing.convertToPixel({ seriesIndex: ${series} }, [6, below + (below ? value / 2 : value)]);
-      })()`,
-    )) as [number, number];
-    await tab.mouse.click((box?.x ?? 0) + x, (box?.y ?? 0) + y);
-    await tab.waitForURL(/reports\/rows/);
-    expect(Object.fromEntries(new URL(tab.url()).searchParams)).toMatchObject({
-      ...{ from: dayOf(4), to: dayOf(4), number: '15559990001' },
-    });
-    expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe(title);
+  test('lead from a bar to the calls of its day, and the URL holds the whole choice', async () => {
+    const { tab } = await open('/reports/calls?days=30', { javaScriptEnabled: false });
+    await tab.getByLabel('From', { exact: true }).fill(dayOf(20));
+    await tab.getByLabel('To', { exact: true }).fill(dayOf(2));
+    await tab.getByLabel('Number', { exact: true }).selectOption('15559990001');
+    await Promise.all([tab.waitForURL(/from=/), tab.getByRole('button', { name: 'Show' }).click()]);
+    const choice = { from: dayOf(20), to: dayOf(2), number: '15559990001' };
+    expect(Object.fromEntries(new URL(tab.url()).searchParams)).toMatchObject(choice);
+    await tab.locator('.wide svg a:visible').first().click();
+    await tab.waitForURL(/calls-one-by-one/);
+    const { searchParams } = new URL(tab.url());
+    expect(searchParams.get('number')).toBe('15559990001');
+    expect(searchParams.get('to')).toBe(searchParams.get('from'));
+  });
+
+  test('on paper they are pictures without what one can only click', async () => {
+    const { tab } = await open('/reports?days=30', { javaScriptEnabled: false });
+    await tab.emulateMedia({ media: 'print' });
+    expect(await tab.locator('nav').first().isVisible()).toBe(false);
+    expect(await tab.locator('main svg').first().isVisible()).toBe(true);
   });
 });
 

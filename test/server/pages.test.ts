@@ -45,8 +45,8 @@ afterAll(() => world[Symbol.asyncDispose]());
 const basic = (password: string) => `Basic ${btoa(`anybody:${password}`)}`;
 const right = { authorization: `Bearer ${adminToken}` };
 const paths = [
-  ...['/', '/api/status', '/metrics', '/reports', '/reports?days=x', '/reports/volume.csv', '/reports/rows?set=missed'],
-  ...['/reports/rows.csv?set=missed', '/targets', '/deliveries.csv'],
+  ...['/', '/api/status', '/metrics', '/reports', '/reports?days=x', '/reports/calls', '/reports/calls.csv'],
+  ...['/targets', '/deliveries.csv'],
 ];
 
 describe('the admin token', () => {

@@ -1,341 +1,351 @@
 import { exactly } from '../../ops/format.ts';
-import { adviceOf } from '../../ops/health-checks/check.ts';
-import { reportFindings } from '../../ops/health-checks/reporting.ts';
-import { known } from '../../ops/snapshot.ts';
-import { commandName } from '../../shared/command-name.ts';
-import { dayField, type Html, html, select, trusted } from '../html.ts';
-import { countWords, csvLink, renderPager, renderRows, type ShownRows } from '../row-list.ts';
+import { adviceOf, type Finding } from '../../ops/health-checks/check.ts';
+import { type Html, html } from '../html.ts';
+import { dayField, renderPage, section, select } from '../page.ts';
+import { type Column, type Row, renderTable } from '../table.ts';
+import type { Answer, Choice, Options, Value } from './answer.ts';
+import { areDays, draw, type Size, type State } from './draw.ts';
+import { Fault, type Report, type Template } from './file.ts';
 import {
-  type Chart,
-  type Column,
-  chartOptions,
+  before,
+  dayAfter,
   dayName,
-  describeChart,
-  drawnSize,
-  type Figures,
-  formatValue,
-  stateNames,
-} from './charts.ts';
-import {
-  type Choice,
-  choiceOf,
-  daysBetween,
-  type Filter,
-  filterNames,
-  finishedPart,
-  periodBefore,
-  presets,
-  queryOf,
-} from './choice.ts';
-import { chartsOf, type Headline, isEmpty, type Picture, wholeOf } from './figures.ts';
-import { frame } from './frame.ts';
-import type { Freshness, Option } from './freshness.ts';
-import { rowSetOf } from './pictures.ts';
-import type { Drawn, Report } from './report.ts';
-import { followed } from './rows.ts';
+  daysOf,
+  finished,
+  type Period,
+  periodName,
+  periodOf,
+  periodTitle,
+  spans,
+} from './period.ts';
+import { formatValue, headingOf, number, type Unit, unitOf } from './words.ts';
 
-/** The report page of a choice. Complete without JavaScript. Made for screens, phones and paper. */
-export async function renderReport(report: Report): Promise<string> {
-  const { choice, takenAt, timeZone, today, drawn } = report;
-  const draw = await loadDrawing();
-  const title = titleOf(choice, today);
-  return frame(
-    title,
-    html`<div class="head"><h1>${title}</h1>${presetLinks(choice, today)}</div>
-${form(report)}
-${latenessWords(report)}
-${headlines(report)}
-${isNothing(report) && nothing(choice)}
-<div class="pictures">${drawn.map((each) => card(each, report, draw))}</div>
-<footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, timeZone)}</time></span>
-<span>local days of ${timeZone}; a day that is not over is pale, and lines end before it; a bar, a point or a figure opens the rows behind it</span><span>definitions: <code>reporting</code> in the database</span></footer>`,
-  );
+const maxTableRows = 200;
+const wide: Size = { width: 1_060, height: 300 };
+const narrow: Size = { width: 340, height: 220 };
+const small: Size = { width: 330, height: 110, isSmall: true };
+
+/** What all pages of one request have in common. */
+export interface Now {
+  readonly takenAt: Date;
+  readonly today: string;
+  readonly zone: string;
+  /** The first day of which calls were proven complete. Null: none. */
+  readonly callsFrom: string | null;
+  /** The first day with a text. Null: none. */
+  readonly textsFrom: string | null;
+  readonly areTextsComing: boolean;
+  /** Days of the period with an hour whose calls are not proven complete, and when the first of these begins. */
+  readonly unprovenDays: readonly string[];
+  readonly completeUntil: string | null;
+  /** Missed calls of this day and later may still be returned. */
+  readonly returnsFrom: string;
+  /** What the figures lack. */
+  readonly findings: readonly Finding[];
 }
 
-/** What is missing in the figures, and what to do: the health checks of the reports. */
-function latenessWords({ lateness, takenAt }: Report): Html {
-  if (lateness.state === 'unknown')
-    return html`<p class="limit">Whether the figures are up to date could not be read: ${lateness.reason}</p>`;
-  return html`${reportFindings({ reporting: lateness, takenAt }).map(
-    (each) => html`<p class="limit" data-check="${each.check}">${each.sentence} ${adviceOf(each)}</p>`,
-  )}`;
+/** A report and its answers: of the period, of its days that are over, and of as many days before. */
+export interface Told {
+  readonly report: Report;
+  /** The report that a row opens. */
+  readonly target?: Report | undefined;
+  readonly now: Answer | Fault;
+  readonly over?: Answer;
+  readonly past?: Answer | 'not held';
 }
 
-function titleOf({ from, to }: Choice, today: string): string {
-  if (to !== today) return rangeName(from, to);
-  return from === today ? 'Today' : `The last ${daysBetween(from, to)} days`;
-}
-
-/** `1 – 21 Nov 2026`, without repeating what both ends share. */
-function rangeName(from: string, to: string): string {
-  const parts = (day: string) => [Number(day.slice(8)), dayName(day).split(' ')[2], day.slice(0, 4)];
-  const [first, last] = [parts(from), parts(to)];
-  if (from === to) return `${dayName(to)} ${to.slice(0, 4)}`;
-  if (first[2] !== last[2]) return `${first.join(' ')} – ${last.join(' ')}`;
-  return `${first.slice(0, first[1] === last[1] ? 1 : 2).join(' ')} – ${last.join(' ')}`;
-}
-
-function presetLinks(choice: Choice, today: string): Html {
-  const filters = new URLSearchParams(choice.filters).toString();
-  return html`<nav class="periods" aria-label="Period">${presets.map(({ name, query }) => {
-    const preset = choiceOf(Object.fromEntries(new URLSearchParams(query)), today);
-    const isChosen = preset.from === choice.from && preset.to === choice.to;
-    return html`<a href="/reports?${query}${filters && `&${filters}`}"${isChosen && html` aria-current="page"`}>${name}</a>`;
-  })}</nav>`;
-}
-
-const filterWords: Readonly<Record<Filter, { readonly name: string; readonly all: string }>> = {
-  number: { name: 'Number', all: 'All numbers' },
-  queue: { name: 'Queue', all: 'All queues' },
-  agent: { name: 'Agent', all: 'All agents' },
-  reached: { name: 'Callers', all: 'All callers' },
-};
-
-function form({ choice, today, options }: Report): Html {
-  const { from, to, filters } = choice;
-  const limits = html` max="${today}" required`;
-  return html`<form class="filters" action="/reports" aria-label="What the report is about">
-${dayField('from', from, limits)}${dayField('to', to, limits)}
-${filterNames.map((name) => filterField(name, filters[name], known(options, [])))}
-<button>Show</button>${Object.keys(filters).length > 0 && html`<a class="link" href="/reports?from=${from}&amp;to=${to}">Clear filters</a>`}
-</form>`;
-}
-
-function filterField(filter: Filter, chosen: string | undefined, options: readonly Option[]): Html {
-  const own = options.flatMap((each) => (each.filter === filter ? [[each.value, each.name] as const] : []));
-  const isKnown = chosen === undefined || own.some(([value]) => value === chosen);
-  const unknown = isKnown ? [] : [[chosen, `${chosen} (not known)`] as const];
-  const { name, all } = filterWords[filter];
-  return select(filter, name, chosen, [['', all], ...unknown, ...own]);
-}
-
-/** The filters of a choice in words: `Queue: Support`. */
-function filtersInWords({ filters }: Choice, options: readonly Option[]): string[] {
-  return filterNames.flatMap((name) => {
-    const value = filters[name];
-    if (value === undefined) return [];
-    const option = options.find((each) => each.filter === name && each.value === value);
-    return [`${filterWords[name].name}: ${option?.name ?? value}`];
+/** The start page: figures, and a list of all other reports. */
+export async function renderStart(
+  told: readonly Told[],
+  reports: readonly Report[],
+  period: Period,
+  now: Now,
+): Promise<string> {
+  const cards = await Promise.all(told.map((each) => card(each, period, now)));
+  const all = { isOf: { calls: true, texts: true, returns: false }, draws: [] };
+  const others = reports.flatMap((report) => {
+    const words = report.fault
+      ? html`<span class="problem">Its file has an error.</span>`
+      : html`<span class="soft">${report.question}</span>`;
+    const address = pathOf(report, { period, chosen: {} });
+    return report.figure ? [] : html`<li><a class="link" href="${address}">${report.title}</a> ${words}</li>`;
+  });
+  return renderPage({
+    title: periodTitle(period, now.today),
+    beside: spanLinks('/reports', { period, chosen: {} }, now.today),
+    about: `${comparison(period, now)} ${trustWords(all, period, now)}`,
+    current: '/reports',
+    parts: [
+      findings(now),
+      html`<div class="figures">${cards}</div>`,
+      section('More reports', html`<ul class="reports">${others}</ul>`),
+      footer(now),
+    ],
   });
 }
 
-/** The URL of the rows behind a figure, without filters that don't apply to them. */
-function linkOf(rows: string, choice: Choice): string {
-  return `/reports/rows?${rows}&${queryOf(followedBy(rows, choice))}`;
-}
-
-function followedBy(rows: string, choice: Choice): Choice {
-  const set = rowSetOf(new URLSearchParams(rows).get('set'));
-  return set ? followed(set.table, choice) : choice;
-}
-
-/** The filters of a choice that a figure ignores. */
-function ignored(rows: string, choice: Choice): Filter[] {
-  const own = followedBy(rows, choice).filters;
-  return filterNames.filter((name) => choice.filters[name] !== undefined && own[name] === undefined);
-}
-
-function headlines({ choice, today, drawn }: Report): Html {
-  const over = finishedPart(choice, today);
-  const items = drawn.flatMap(({ figures, headlines }) => {
-    const days = figures.state === 'known' ? figures.value.days : [];
-    return (headlines?.now ?? []).map((now, at) => {
-      const isFinal = days.every(({ state }) => state === undefined || (state === 'rising' && now.isFinal));
-      const compared = over && comparedWords(over, now, headlines?.over?.[at], headlines?.before?.[at]);
-      return headlineItem(now, choice, isFinal, compared);
-    });
-  });
-  if (items.length === 0) return html``;
-  return html`<section class="headlines" aria-labelledby="headlines-h"><h2 id="headlines-h">${comparison(choice, over)}</h2><ul>${items}</ul></section>`;
-}
-
-function comparison(choice: Choice, over: Choice | undefined): string {
-  if (!over) return 'Today is not over: nothing to compare yet';
-  const before = periodBefore(over);
-  const ranges = `${rangeName(over.from, over.to)} beside ${rangeName(before.from, before.to)}`;
-  return over === choice ? ranges : `Changes: ${ranges}. Today is not over and is left out of them.`;
-}
-
-function headlineItem(headline: Headline, choice: Choice, isFinal: boolean, compared: Html | undefined): Html {
-  const { name, value, unit, rows, more } = headline;
-  const tags = [
-    ...(isFinal || value === null ? [] : [unit === 'count' && more !== 'bad' ? 'still rising' : 'not final']),
-    ...ignored(rows, choice).map((filter) => filterWords[filter].all.toLowerCase()),
-  ];
-  return html`<li><h3>${name}</h3>
-<a class="value" href="${linkOf(rows, choice)}" aria-label="${name}: ${formatValue(value, unit)}. Rows behind it">${formatValue(value, unit)}</a>
-${compared}${tags.length > 0 && html`<p>${tags.map((tag) => html`<span class="tag">${tag}</span> `)}</p>`}</li>`;
-}
-
-function comparedWords(
-  over: Choice,
-  { unit, rows, more }: Headline,
-  now: Headline | undefined,
-  before: Headline | undefined,
-): Html {
-  if (!now || !before) return html`<p class="change">The period before could not be read.</p>`;
-  const { text, direction } = changeOf(now.value, before.value, unit);
-  const tone = direction === 0 || more === undefined ? '' : direction > 0 === (more === 'good') ? ' ok' : ' problem';
-  const link = ({ value }: Headline, of: Choice) => html`<a href="${linkOf(rows, of)}">${formatValue(value, unit)}</a>`;
-  if (before.value === null) return html`<p class="change">Nothing to compare before.</p>`;
-  return html`<p class="change">${text && html`<b class="delta${tone}">${text}</b>, `}from ${link(before, periodBefore(over))} to ${link(now, over)}</p>`;
-}
-
-/** A change in percent, or of a share in percentage points, with its sign. */
-function changeOf(
-  now: number | null,
-  before: number | null,
-  unit: Headline['unit'],
-): { text: string; direction: number } {
-  if (now === null || before === null || (before === 0 && unit !== 'percent')) return { text: '', direction: 0 };
-  const exact = unit === 'percent' ? now - before : (100 * (now - before)) / before;
-  const rounded = Math.round(exact * 10) / 10;
-  const size = Math.abs(rounded).toLocaleString('en');
-  const name = unit === 'percent' ? (size === '1' ? 'point' : 'points') : '%';
-  const sign = rounded > 0 ? '+' : rounded < 0 ? '−' : '±';
-  return { text: `${sign}${size}\u00a0${name}`, direction: Math.sign(rounded) };
-}
-
-function isNothing({ drawn }: Report): boolean {
-  return drawn.every(({ figures }) => figures.state === 'known' && isEmpty(figures.value));
-}
-
-function nothing(choice: Choice): Html {
-  return Object.keys(choice.filters).length > 0
-    ? html`<p class="hint">Nothing of this time fits these filters. <a class="link" href="/reports?from=${choice.from}&amp;to=${choice.to}">Show all numbers, queues and agents</a></p>`
-    : html`<p class="hint">Nothing is held of this time. New calls and texts appear within half a minute; <code>${commandName} backfill</code> reads older ones. <a class="link" href="/">Status</a></p>`;
-}
-
-function card({ picture, figures }: Drawn, report: Report, draw: Draw): Html {
-  const { name, title } = picture;
-  const { choice } = report;
-  return html`<section class="card" id="${name}" aria-labelledby="${name}-h">
-<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}.csv" aria-label="${title} as CSV">CSV</a></header>
-${figures.state === 'known' ? content(picture, figures.value, report, draw) : html`<p class="unknown">This could not be read: ${figures.reason}. A shorter range may help.</p>`}
+async function card(told: Told, period: Period, now: Now): Promise<Html> {
+  const { report, now: answer } = told;
+  const path = pathOf(report, { period, chosen: {} });
+  const title = html`<h2><a href="${path}">${report.title}</a></h2>`;
+  if (answer instanceof Fault)
+    return html`<section class="card">${title}<p class="unknown">${answer.message}</p></section>`;
+  const [drawn] = report.draws;
+  const stateOf = statesOf(report, now);
+  const isRising = now.unprovenDays.some((day) => stateOf(day) === 'rising');
+  const picture = drawn && answer.rows.length > 0 && (await draw(drawn, answer, { period, size: small, stateOf }));
+  return html`<section class="card">${title}
+<p class="figure"><a href="${path}">${figureOf(report, answer) ?? '–'}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">still rising</span>`}</small></p>
+${changeWords(told)}
+<p class="told">${sentenceOf(report, answer)}</p>
+${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the page of the report has the figures">${picture}</div>`}
 </section>`;
 }
 
-/** The name of a downloaded file, without its extension. */
-export function fileName(name: string, { from, to }: Choice): string {
-  return `${name}-${from}-to-${to}`;
-}
-
-function content(picture: Picture, figures: Figures, report: Report, draw: Draw): Html {
-  const { choice } = report;
-  const limits = html`<div class="limits">${ignoredWords(figures.columns, choice).map((words) => html`<p class="limit">${words}</p>`)}</div>`;
-  if (isEmpty(figures)) return html`<p class="empty">${picture.emptiness}</p>${limits}`;
-  return html`<p class="sentence">${picture.sentence(figures)}</p>
-${limits}
-${chartsOf(picture, figures).map((chart) => figureOf(picture.title, chart, figures, choice, draw))}
-<div class="notes">${risingWords(picture, figures, report)}
-<p class="note">${picture.note(figures)}</p>
-<details><summary>Figures</summary>${table(picture.title, figures, choice)}</details></div>`;
-}
-
-/** The filters that a picture ignores, and why. */
-function ignoredWords(columns: readonly Column[], choice: Choice): string[] {
-  const counted = columns.flatMap(({ name, rows }) => (rows === undefined ? [] : [{ name, rows }]));
-  return filterNames.flatMap((filter) => {
-    const without = counted.filter(({ rows }) => ignored(rows, choice).includes(filter));
-    const [first] = without;
-    if (!first) return [];
-    const why = rowSetOf(new URLSearchParams(first.rows).get('set'))?.table.filters[filter];
-    const what = without.length < counted.length ? `${[...new Set(without.map(({ name }) => name))].join(', ')}: ` : '';
-    return [`${what}${filterWords[filter].all.toLowerCase()}, since ${String(why)}.`];
+/** The page of one report. */
+export async function renderReport(told: Told, choice: Choice, options: readonly Options[], now: Now): Promise<string> {
+  const { report, now: answer, past } = told;
+  const { period } = choice;
+  const isFault = answer instanceof Fault;
+  const sentence = isFault ? undefined : sentenceOf(report, answer);
+  const start = pathOf({ name: '', hasPeriod: true }, { period, chosen: {} }).replace('/?', '?');
+  const csv = pathOf({ ...report, name: `${report.name}.csv` }, choice);
+  return renderPage({
+    title: report.title,
+    current: '/reports',
+    head: html`<div class="head"><div class="report"><p class="crumb"><a href="${start}">Reports</a> › ${report.title}</p><h1>${sentence ?? (report.question || report.title)}</h1></div>${report.hasPeriod ? spanLinks(`/reports/${report.name}`, choice, now.today) : html`<span class="soft">As of now</span>`}</div>`,
+    parts: [
+      (report.hasPeriod || options.length > 0) && form(report, choice, options, now),
+      !isFault &&
+        html`<p class="soft beside">${report.hasPeriod && report.says.length > 0 && pastWords(report, past, period, now)} <a class="link" href="${csv}">CSV of all rows</a></p>`,
+      findings(now),
+      ...(isFault ? [faultCard(report, answer)] : await content({ ...told, now: answer }, choice, now)),
+      html`<p class="note">${report.hasPeriod && trustWords(report, period, now)} ${report.about}</p>`,
+      html`<details><summary>The query, for every tool</summary><pre class="words-of">${report.sql}</pre></details>`,
+      footer(now),
+    ],
   });
 }
 
-/** Until when the calls of a picture are complete, and which of its figures can still rise. */
-function risingWords({ rising }: Picture, figures: Figures, { freshness, timeZone }: Report): Html {
-  if (rising === 'nothing') return html``;
-  if (freshness.state !== 'known')
-    return html`<p class="note">Whether the calls are complete could not be read: ${freshness.reason}</p>`;
-  const isShaded = figures.days.some(({ state }) => state === 'rising');
-  const returns =
-    rising === 'returns' && `Missed calls since ${dayName(freshness.value.returnsFrom)} may still be returned.`;
-  return html`<p class="note">${isShaded && html`<span class="swatch" aria-hidden="true"></span>Shaded: still rising. `}${completeWords(freshness.value, timeZone)} ${returns}</p>`;
+async function content(told: Told & { readonly now: Answer }, choice: Choice, now: Now): Promise<Html[]> {
+  const { report, now: answer } = told;
+  if (answer.rows.length === 0) return [html`<p class="soft">Nothing of this in this time.</p>`];
+  const about = { period: choice.period, stateOf: statesOf(report, now), linkOf: linksOf(told, choice) };
+  const figures = await Promise.all(
+    report.draws.map(async (each) => {
+      const [large, slim] = await Promise.all([wide, narrow].map((size) => draw(each, answer, { ...about, size })));
+      return html`<figure class="drawn" aria-label="${report.title}. The table below has the figures."><div class="wide">${large}</div><div class="narrow">${slim}</div></figure>`;
+    }),
+  );
+  return [
+    ...(figures.length > 0 ? [html`<section class="card">${figures}</section>`] : []),
+    table(report, answer, about, now),
+  ];
 }
 
-function completeWords(
-  { completeUntil, isComplete, provenHours, rollupsWaitSince }: Freshness,
-  timeZone: string,
-): string {
-  const parts = { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const;
-  const time = (moment: Date) => moment.toLocaleString('en-GB', { timeZone, ...parts });
-  const held = isComplete
-    ? 'Calls are complete: every hour was compared with the service.'
-    : completeUntil
-      ? `Calls are complete until ${time(completeUntil)}.`
-      : provenHours > 0
-        ? 'Calls of the shaded days are not proven complete.'
-        : 'Calls of this time were not compared with the service yet.';
-  return rollupsWaitSince ? `${held} Changes since ${time(rollupsWaitSince)} are being counted.` : held;
+function faultCard(report: Report, { message, line }: Fault): Html {
+  const text = line === undefined ? undefined : report.sql.split('\n')[line - 1];
+  return html`<section class="card"><p class="problem">${message}</p>${text !== undefined && html`<pre class="words-of"><b>${line}</b>  ${text}</pre>`}</section>`;
 }
 
-function figureOf(title: string, chart: Chart, figures: Figures, choice: Choice, draw: Draw): Html {
-  const name = chart.title ? `${title}: ${chart.title}` : title;
-  const links = figures.columns.flatMap(({ key, rows }) => {
-    if (rows === undefined) return [];
-    const filters = new URLSearchParams(followedBy(rows, choice).filters).toString();
-    return [[key, `/reports/rows?${rows}${filters && `&${filters}`}`] as const];
+/** How many days a row of a report by day or by week is about. Undefined: its rows are not about days. */
+function daysOfRows({ columns: [first], rows }: Answer): number | undefined {
+  if (first?.type !== 'date') return undefined;
+  return areDays(rows.map((row) => row[first.name] ?? null)) ? 1 : 7;
+}
+
+/** The address behind a row: its call or thread, or the rows of its day, or of what it names. */
+function linksOf({ report, target, now: answer }: Told & { readonly now: Answer }, { period, chosen }: Choice) {
+  const count = daysOfRows(answer);
+  return (row: Row): string | undefined => {
+    if (row.call_id) return `/calls/${row.call_id}`;
+    if (row.thread) return `/threads/${row.thread}`;
+    if (!target || !report.hasPeriod) return undefined;
+    const day = count && row[answer.columns[0]?.name ?? ''];
+    const keys = target.choices.flatMap(({ name }) => {
+      const value = row[`${name}_key`] ?? chosen[name];
+      return value ? [[name, value] as const] : [];
+    });
+    if (!day && keys.length === 0) return undefined;
+    const own = day ? { from: day < period.from ? period.from : day, to: dayAfter(day, count - 1) } : period;
+    return pathOf(target, { period: own, chosen: Object.fromEntries(keys) });
+  };
+}
+
+/** Whether a day, or one of several days from it on, is not over or can still rise. */
+function statesOf({ isOf }: Report, { today, unprovenDays, returnsFrom }: Now) {
+  return (day: string, count = 1): State => {
+    const last = dayAfter(day, count - 1);
+    if (day <= today && today <= last) return 'open';
+    if (isOf.returns && last >= returnsFrom) return 'rising';
+    return isOf.calls && unprovenDays.some((each) => day <= each && each <= last) ? 'rising' : 'over';
+  };
+}
+
+const stateWords: Readonly<Record<State, string>> = { open: ', not over', rising: ', still rising', over: '' };
+
+/** The rows, newest day first. */
+function table(
+  report: Report,
+  answer: Answer,
+  { stateOf, linkOf }: { stateOf: (day: string, count?: number) => State; linkOf: (row: Row) => string | undefined },
+  now: Now,
+): Html {
+  const { columns, rows, isCut } = answer;
+  const count = daysOfRows(answer);
+  const day = count && columns[0]?.name;
+  const from = heldFrom(report, now) ?? '';
+  const isHeld = (row: Row) =>
+    !day ||
+    from <= dayAfter(row[day] ?? '', count - 1) ||
+    columns.some(({ name, type }) => type === 'number' && Number(row[name] ?? 0) !== 0);
+  const show = columns.map((column) => {
+    const words = (value: string, row: Row) => {
+      if (!isHeld(row)) return column.name === day ? `${dayName(value)}, not held` : '–';
+      return `${cell(column, value)}${column.name === day ? stateWords[stateOf(value, count)] : ''}`;
+    };
+    return [column.name, words] as const;
   });
-  return html`<figure data-chart="${JSON.stringify(chart)}" data-figures="${JSON.stringify(figures)}" data-links="${JSON.stringify(Object.fromEntries(links))}">
-${chart.title && html`<h3>${chart.title}</h3>`}
-<div class="chart" role="img" aria-label="${name}. ${describeChart(chart, figures)}">${draw(chartOptions(chart, figures))}</div>
-</figure>`;
-}
-
-type Draw = (options: object) => Html;
-
-/** Loaded at the first report, to save memory in receivers that render none. */
-async function loadDrawing(): Promise<Draw> {
-  const [echarts, { BarChart, LineChart }, { GridComponent, LegendComponent }, { SVGRenderer }] = await Promise.all(
-    ['core', 'charts', 'components', 'renderers'].map((part) => import(`echarts/${part}`)),
-  );
-  echarts.use([BarChart, LineChart, GridComponent, LegendComponent, SVGRenderer]);
-  return (options) => {
-    const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, ...drawnSize });
-    drawing.setOption(options);
-    const svg = drawing.renderToSVGString({ useViewBox: true });
-    drawing.dispose();
-    // The content security policy blocks inline styles. The fonts come from the page's style sheet.
-    return trusted(svg.replace(/<style[\s\S]*?<\/style>| style="[^"]*"/g, ''));
+  const shown = (day ? rows.toReversed() : rows).slice(0, maxTableRows);
+  const options = {
+    hidden: columns.flatMap(({ name }) => (/^whole_|_key$|^call_id$|^thread$/.test(name) ? [name] : [])),
+    wide: columns.flatMap(({ name }) => (shown.some((row) => (row[name]?.length ?? 0) > 40) ? [name] : [])),
+    ...{
+      show: Object.fromEntries(show),
+      opens: (row: Row) => (isHeld(row) ? linkOf(row) : undefined),
+      heading: headingOf,
+    },
   };
+  return html`${renderTable(report.title, { columns, rows: shown }, options, now.zone)}
+${(isCut || shown.length < rows.length) && html`<p class="note">The first ${shown.length} rows; the CSV has more.</p>`}`;
 }
 
-/** The figures as a table, newest day first. Each links to the rows behind it. */
-function table(title: string, figures: Figures, choice: Choice): Html {
-  const { columns, days } = figures;
-  const cell = (value: number | null, { rows, unit }: Column, of: Choice) => {
-    const text = formatValue(value, unit);
-    return html`<td class="number">${rows === undefined || !value ? text : html`<a href="${linkOf(rows, of)}">${text}</a>`}</td>`;
-  };
-  return html`<div class="table" tabindex="0" role="region" aria-label="Figures: ${title}"><table><caption>${title} by day</caption>
-<thead><tr><th scope="col">Day</th>${columns.map(({ name, unit }) => html`<th scope="col" class="number">${name}${unit === 'percent' && ' %'}</th>`)}</tr></thead>
-<tbody><tr class="whole"><th scope="row">All days</th>${columns.map((column) =>
-    column.unit === 'count' || column.unit === 'dollars'
-      ? cell(wholeOf(figures, column.key), column, choice)
-      : html`<td></td>`,
-  )}</tr>${days
-    .toReversed()
-    .map(
-      ({ date, values, state }) =>
-        html`<tr><th scope="row">${dayName(date)}${stateNames[state ?? 'over']}</th>${values.map((value, at) =>
-          cell(value, columns[at] ?? { key: '', name: '', unit: 'count' }, { ...choice, from: date, to: date }),
-        )}</tr>`,
-    )}</tbody></table></div>`;
+function cell({ name, type }: Column, value: string): string {
+  if (type === 'date') return dayName(value);
+  if (type === 'moment') return `${dayName(value.slice(0, 10))} ${value.slice(11, 16)}`;
+  if (type === 'boolean') return value === 't' ? 'yes' : 'no';
+  if (type !== 'number') return value;
+  const { unit } = unitOf(name);
+  return unit === '' || unit === '%' || unit === '$' ? plainNumber(value, unit) : formatValue(Number(value), unit);
 }
 
-/** One page of the rows behind a figure. */
-export function renderRowsPage(shown: ShownRows, choice: Choice, options: readonly Option[]): string {
-  const { title, list, total } = shown;
-  const about = [rangeName(choice.from, choice.to), ...filtersInWords(choice, options)].join(' · ');
-  return frame(
-    title,
-    html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
-<p class="about">${about} · ${countWords(total)} · <a class="link" href="/reports?${queryOf(choice)}">Report</a></p>
-${list.rows.length === 0 ? html`<p class="hint">No such rows. A figure that was counted a moment ago may have changed since: open the report again.</p>` : renderRows({ title: `${title}, newest first`, list })}
-${renderPager(shown)}`,
-    false,
-  );
+/** With the decimals that the query gives, up to two. */
+function plainNumber(value: string, unit: Unit = ''): string {
+  const digits = unit === '$' ? 2 : Math.min(2, /\.(\d+)$/.exec(value)?.[1]?.length ?? 0);
+  return number(Number(value), digits, digits);
+}
+
+/** A template with its values: `[call|calls]` after one that is 1 is the first word. Undefined if none is known. */
+function filled(template: Template, values: readonly Value[]): string | undefined {
+  const left = values.values();
+  let isOne = false;
+  const parts = template.map((part) => {
+    if (typeof part === 'string') return part.replace(/\[([^|\]]*)\|([^\]]*)\]/g, isOne ? '$1' : '$2');
+    const { text, isNumber } = left.next().value ?? { text: null };
+    isOne = text === '1';
+    if (text === null || !isNumber) return text ?? '–';
+    return part.unit === '' ? plainNumber(text) : formatValue(Number(text), part.unit);
+  });
+  return values.every(({ text }) => text === null) ? undefined : parts.join('');
+}
+
+const nothing = 'Nothing of this in this time.';
+
+function sentenceOf({ says }: Report, { said }: Answer): string | undefined {
+  return says.length === 0 ? undefined : (filled(says, said) ?? nothing);
+}
+
+function figureOf({ figure }: Report, { figure: value }: Answer): string | undefined {
+  return figure && value && filled(figure.template, [value]);
+}
+
+/** What changed since the period before: in percent, or a share in points. */
+function changeWords({ report, over, past }: Told): Html {
+  if (past === 'not held') return html`<p class="note">The period before is not held.</p>`;
+  if (!past || !over) return html`<p class="note">Nothing to compare yet.</p>`;
+  const [now, then] = [over.figure?.text, past.figure?.text];
+  if (now == null || then == null) return html`<p class="note">Nothing to compare before.</p>`;
+  const more = report.figure?.more;
+  const isShare = report.figure?.template.some((part) => typeof part !== 'string' && part.unit === '%');
+  const exact = isShare ? Number(now) - Number(then) : (100 * (Number(now) - Number(then))) / Number(then);
+  const change = Math.round(10 * exact) / 10;
+  const tone = change === 0 || !more ? '' : change > 0 === (more === 'good') ? 'ok' : 'problem';
+  const size = `${change > 0 ? '+' : change < 0 ? '−' : '±'}${number(Math.abs(change))}\u00a0${isShare ? 'points' : '%'}`;
+  return html`<p class="note">${Number.isFinite(change) && html`<b class="${tone}">${size}</b>, `}now ${figureOf(report, over)}, before ${figureOf(report, past)}</p>`;
+}
+
+function comparison(period: Period, { today }: Now): string {
+  const over = finished(period, today);
+  if (!over) return 'Today is not over: nothing to compare yet.';
+  const left = over === period ? '' : ' Today is not over and is left out of them.';
+  return `Changes: ${periodName(over)} beside ${periodName(before(over))}.${left}`;
+}
+
+function pastWords(report: Report, past: Told['past'], period: Period, now: Now): string {
+  const over = finished(period, now.today);
+  if (!over) return 'Today is not over: nothing to compare yet.';
+  const count = daysOf(over);
+  const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(before(over))}:`;
+  if (past === 'not held' || past === undefined) return `${name} not held.`;
+  return `${name} ${sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
+}
+
+/** The first day of which what a report counts is held. Null: none. Undefined: it counts neither calls nor texts. */
+export function heldFrom({ isOf }: Pick<Report, 'isOf'>, { callsFrom, textsFrom }: Now): string | null | undefined {
+  const firsts = [...(isOf.calls ? [callsFrom] : []), ...(isOf.texts ? [textsFrom] : [])];
+  return firsts.includes(null) ? null : firsts.toSorted().at(-1);
+}
+
+/** Since when and until when what a report counts is held. */
+function trustWords({ isOf, draws }: Pick<Report, 'isOf' | 'draws'>, { from }: Period, now: Now): string {
+  const { today, callsFrom, textsFrom, completeUntil, unprovenDays, returnsFrom, areTextsComing } = now;
+  const isProving = unprovenDays.some((day) => day < today);
+  const isCut = (first: string | null) => first === null || from < first;
+  const before = (what: string, first: string | null) =>
+    first === null ? `No ${what} are held yet.` : `No ${what} are held before ${dayName(first)}.`;
+  return [
+    isOf.calls && isCut(callsFrom) && before('calls', callsFrom),
+    isOf.calls && callsFrom && (completeUntil ? `Calls are complete until ${completeUntil}.` : 'Calls are complete.'),
+    isOf.returns && `Missed calls since ${dayName(returnsFrom)} may still be returned.`,
+    draws.length > 0 && (isOf.returns || (isOf.calls && isProving)) && 'Shaded days can still rise.',
+    isOf.texts && isCut(textsFrom) && before('texts', textsFrom),
+    isOf.texts && areTextsComing && 'The history of texts is still being read.',
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** What the figures lack, and what to do: the health checks of the reports. */
+function findings({ findings: found }: Now): Html {
+  return html`${found.map((each) => html`<p class="warning" data-check="${each.check}">${each.sentence} ${adviceOf(each)}</p>`)}`;
+}
+
+function pathOf({ name, hasPeriod }: Pick<Report, 'name' | 'hasPeriod'>, { period, chosen }: Choice): string {
+  const query = new URLSearchParams({ ...(hasPeriod && { ...period }), ...chosen }).toString();
+  return `/reports/${name}${query && `?${query}`}`;
+}
+
+function spanLinks(path: string, { period, chosen }: Choice, today: string): Html {
+  const more = new URLSearchParams(chosen).toString();
+  return html`<nav class="periods" aria-label="Period">${Object.entries(spans).map(([name, query]) => {
+    const own = periodOf(Object.fromEntries(new URLSearchParams(query)), today);
+    const isChosen = own.from === period.from && own.to === period.to;
+    return html`<a href="${path}?${query}${more && `&${more}`}"${isChosen && html` aria-current="page"`}>${name}</a>`;
+  })}</nav>`;
+}
+
+function form(report: Report, { period, chosen }: Choice, options: readonly Options[], { today }: Now): Html {
+  const limits = html` max="${today}" required`;
+  const fields = options.map(({ name, options: own }) => {
+    const value = chosen[name];
+    const isKnown = value === undefined || own.some(([known]) => known === value);
+    return select(name, headingOf(name), value, [['', 'All'], ...(isKnown ? [] : [[value, value] as const]), ...own]);
+  });
+  return html`<form class="filters" action="/reports/${report.name}" aria-label="What the report is about">
+${report.hasPeriod && html`${dayField('from', period.from, limits)}${dayField('to', period.to, limits)}`}
+${fields}<button>Show</button></form>`;
+}
+
+function footer({ takenAt, zone }: Now): Html {
+  return html`<footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, zone)}</time></span></footer>`;
 }

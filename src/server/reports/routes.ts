@@ -1,114 +1,141 @@
-import { createReadStream } from 'node:fs';
-import helmet from '@fastify/helmet';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { Context } from '../../context.ts';
-import { cachedFor, DatabaseUnavailable } from '../../ops/snapshot.ts';
-import { forgetOldest } from '../../shared/bounded.ts';
-import { BadAddress, limited, oneAtATime, type Parameters, pageHeaders, serveCsv, servePage } from '../answering.ts';
-import { pageNumberOf, readCsv, readPage } from '../row-list.ts';
-import { queryOf } from './choice.ts';
-import { csvOf } from './figures.ts';
-import { chartsScript, libraryFile, renderOutage, style } from './frame.ts';
-import { readOptions } from './freshness.ts';
-import { fileName, renderReport, renderRowsPage } from './page.ts';
-import { narrowed, pictures, rowSetOf } from './pictures.ts';
-import { type Report, reading, readReport } from './report.ts';
-import { followed, type RowSet, rowSource } from './rows.ts';
+import type { PoolClient } from 'pg';
+import type { Settings } from '../../../config/settings.ts';
+import { reportFindings } from '../../ops/health-checks/reporting.ts';
+import { readReporting } from '../../ops/snapshot/reporting.ts';
+import { part } from '../../ops/snapshot.ts';
+import type { Log } from '../../shared/log.ts';
+import { type Parameters, textOf } from '../address.ts';
+import { BadAddress } from '../errors.ts';
+import { csvOf, type Pages, sendCsv } from '../table.ts';
+import { type Answer, answerReport, asReader, type Choice, readOptions } from './answer.ts';
+import { Fault, type Report, readReports } from './file.ts';
+import { heldFrom, type Now, renderReport, renderStart, type Told } from './page.ts';
+import { before, finished, type Period, periodOf } from './period.ts';
 
-/** Milliseconds for which a report is cached. The rollups change about every half minute. */
-const sharedMs = 10_000;
-const maxCachedReports = 20;
+const cookbook = fileURLToPath(new URL('../../../config/cookbook', import.meta.url));
+const maxCsvRows = 20_000;
+/** Of a page, and of each figure of the start page: a slow one must not hold up the others. */
+const limits = { page: { limit: 5_000, timeoutMs: 5_000 }, figure: { limit: 5_000, timeoutMs: 2_000 } };
 
-/** Limits the cost of a request for rows. */
-const maxCounted = 100_000;
+interface Route {
+  Querystring: Parameters;
+  Params: { readonly name: string };
+}
 
-/**
- * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and
- * the rows behind each figure, `/reports/rows?set=answered` and `/reports/rows.csv`. All accept the same parameters.
- */
-export function registerReports(app: FastifyInstance, { database: { db } }: Pick<Context, 'database'>): void {
-  const readOnce = oneAtATime();
-  const reports = new Map<string, () => Promise<Report>>();
-  const sharedReport = (parameters: Parameters) => {
-    const key = JSON.stringify(parameters);
-    const shared = reports.get(key) ?? cachedFor(sharedMs, () => readOnce(() => reading(db, parameters, readReport)));
-    reports.set(key, shared);
-    forgetOldest(reports, maxCachedReports);
-    return shared();
+/** Serves `/reports?days=30`, and `/reports/calls?from=2026-11-01&to=2026-11-21` and its CSV of each file of reports. */
+export function registerReports(
+  app: FastifyInstance,
+  { db, pool }: Pages,
+  { settings: { reportsDir }, log }: { settings: Pick<Settings, 'reportsDir'>; log: Log },
+): void {
+  const folders = [cookbook, ...(reportsDir === undefined ? [] : [reportsDir])];
+  if (reportsDir !== undefined && !existsSync(reportsDir)) {
+    log.warn({ reportsDir }, 'The folder of REPORTS_DIR does not exist: /reports has those of Trunkline alone');
+  }
+  const read = async <T>(query: Parameters, work: (client: PoolClient, now: Now, period: Period) => Promise<T>) => {
+    const reporting = await part(() => readReporting(db));
+    const prepare = async (client: PoolClient) => {
+      const [day] = (await client.query<Pick<Now, 'takenAt' | 'today' | 'zone'>>(selectDay)).rows;
+      if (!day) throw new Error('reporting.params has no row');
+      const period = periodOf(query, day.today);
+      const held = await client.query<Omit<Now, 'findings' | keyof typeof day>>(selectHeld, [period.from, period.to]);
+      const [own] = held.rows;
+      if (!own) throw new Error('One row of what is held was expected');
+      return { period, now: { ...day, ...own, findings: reportFindings({ reporting, takenAt: day.takenAt }) } };
+    };
+    return asReader(pool, prepare, (client, { now, period }) => work(client, now, period));
+  };
+  const named = (name: string) => {
+    const reports = readReports(folders);
+    const report = reports.get(name);
+    if (!report) throw new BadAddress('There is no such report.', 404);
+    return { report, target: reports.get(report.rows ?? '') };
   };
 
-  app.register(async (scope) => {
-    await scope.register(helmet, pageHeaders(style, 'files'));
-
-    servePage(scope, '/reports', renderOutage, async ({ query }) => renderReport(await sharedReport(query)));
-
-    // Cached forever, because their URLs change with their content.
-    const assets = {
-      '/reports/echarts.js': () => createReadStream(libraryFile()),
-      '/reports/charts.js': () => chartsScript,
-    };
-    for (const [path, read] of Object.entries(assets)) {
-      scope.get(path, (_request, reply) =>
-        reply
-          .type('text/javascript; charset=utf-8')
-          .header('cache-control', 'private, max-age=31536000, immutable')
-          .send(read()),
-      );
-    }
-
-    for (const picture of pictures) {
-      serveCsv(scope, `/reports/${picture.name}.csv`, async ({ query }) => {
-        const { choice, drawn } = await readOnce(() =>
-          reading(db, query, (each) => readReport(each, [picture], false)),
-        );
-        const [one] = drawn;
-        if (one?.figures.state !== 'known') {
-          throw new DatabaseUnavailable(`This could not be read: ${one?.figures.reason}`);
-        }
-        return { name: fileName(picture.name, choice), csv: csvOf(one.figures.value) };
-      });
-    }
-
-    servePage(scope, '/reports/rows', renderOutage, async ({ query }) => {
-      const { set, parameters } = setOf(query);
-      const window = { page: pageNumberOf(query.page), maxCounted };
-      const { choice, rows, options } = await readOnce(() =>
-        reading(db, query, async (each) => {
-          const choice = followed(set.table, each.choice);
-          const rows = await readPage(each.db, rowSource(set, choice), window);
-          return { choice, rows, options: await limited(each.db, readOptions) };
-        }),
-      );
-      const address = { path: '/reports/rows', parameters: `${parameters}&${queryOf(choice)}` };
-      return renderRowsPage({ title: set.title, ...rows, ...address }, choice, options);
+  app.get<Route>('/reports', async ({ query }, reply) => {
+    const page = await read(query, async (client, now, period) => {
+      const reports = [...readReports(folders).values()];
+      const told: Told[] = [];
+      for (const report of reports) {
+        if (report.figure) told.push(await tell(client, report, { period, chosen: {} }, now, limits.figure));
+      }
+      return renderStart(told, reports, period, now);
     });
+    return reply.type('text/html; charset=utf-8').send(page);
+  });
 
-    serveCsv(scope, '/reports/rows.csv', async ({ query }) => {
-      const { set, name } = setOf(query);
-      return readOnce(() =>
-        reading(db, query, async (each) => {
-          const choice = followed(set.table, each.choice);
-          return { name: fileName(name, choice), csv: await readCsv(each.db, rowSource(set, choice)) };
-        }),
-      );
+  app.get<Route>('/reports/:name', async ({ query, params }, reply) => {
+    const { report, target } = named(params.name);
+    const page = await read(query, async (client, now, period) => {
+      const choice = { period, chosen: chosenOf(report, query) };
+      const told = await tell(client, report, choice, now, limits.page);
+      const options = await readOptions(client, report);
+      return options instanceof Fault
+        ? renderReport({ report, now: options }, choice, [], now)
+        : renderReport({ ...told, target }, choice, options, now);
+    });
+    return reply.type('text/html; charset=utf-8').send(page);
+  });
+
+  app.get<Route>('/reports/:name.csv', ({ query, params }, reply) => {
+    const { report } = named(params.name);
+    return read(query, async (client, { zone }, period) => {
+      const choice = { period, chosen: chosenOf(report, query) };
+      const answer = await answerReport(client, report, choice, { ...limits.page, zone, limit: maxCsvRows });
+      if (answer instanceof Fault) throw new BadAddress(answer.message);
+      if (answer.isCut) throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days.`);
+      const name = report.hasPeriod ? `${report.name}-${period.from}-to-${period.to}` : report.name;
+      return sendCsv(reply, name, csvOf(answer));
     });
   });
 }
 
-/** The rows that an address asks for, and its parameters for them. Throws `BadAddress`. */
-function setOf({ set: name, word, except: others }: Parameters): { name: string; set: RowSet; parameters: string } {
-  const set = rowSetOf(name);
-  if (!set) throw new BadAddress('set must name the rows of a figure: follow a link of /reports.');
-  const [only, except] = [listOf(word), listOf(others)];
-  const parameters = [
-    `set=${name}`,
-    ...only.map((each) => `word=${encodeURIComponent(each)}`),
-    ...except.map((each) => `except=${encodeURIComponent(each)}`),
-  ];
-  return { name: String(name), set: narrowed(set, only, except), parameters: parameters.join('&') };
+const selectDay = `select now() as "takenAt", reporting.local_day(now())::text as today, time_zone as zone from reporting.params`;
+
+/** What is held at all; and of a period, the hours of calls that are not proven complete. */
+const selectHeld = `
+  with first as materialized (
+    select min(from_at) as at from ops.coverage where stream = 'calls' and state = 'proven'
+  ), unproven as materialized (
+    select hour from first cross join generate_series(date_trunc('hour', greatest(first.at, reporting.day_start($1::date)), 'UTC'),
+      least(reporting.day_start($2::date + 1), now()) - interval '1 microsecond', interval '1 hour') hour
+    where not exists (select from ops.coverage where stream = 'calls' and from_at = hour and to_at <= now() and state = 'proven')
+  )
+  select (select reporting.local_day(at)::text from first) as "callsFrom",
+    (select min(local_date)::text from reporting.sms_daily where inbound_count + outbound_count > 0) as "textsFrom",
+    exists (select from ops.backfills where stream = 'threads' and finished_at is null) as "areTextsComing",
+    array(select distinct reporting.local_day(hour)::text from unproven) as "unprovenDays",
+    (select to_char(min(hour) at time zone time_zone, 'Dy DD Mon, HH24:MI') from unproven) as "completeUntil",
+    reporting.local_day(now() - callback_window)::text as "returnsFrom"
+  from reporting.params`;
+
+/** Answers a report for its period; and, where it has a sentence, for its days that are over and as many before. */
+async function tell(
+  client: PoolClient,
+  report: Report,
+  choice: Choice,
+  now: Now,
+  limit: (typeof limits)['page'],
+): Promise<Told> {
+  const of = (period: Period) => answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone });
+  const answer = await of(choice.period);
+  const over = report.hasPeriod && report.says.length > 0 ? finished(choice.period, now.today) : undefined;
+  if (answer instanceof Fault || !over) return { report, now: answer };
+  const past = before(over);
+  const from = heldFrom(report, now);
+  if (from === null || (from !== undefined && past.from < from)) return { report, now: answer, past: 'not held' };
+  const compared = { over: over === choice.period ? answer : await of(over), past: await of(past) };
+  return { report, now: answer, ...(isAnswered(compared) && compared) };
 }
 
-function listOf(value: unknown): string[] {
-  const values = value === undefined ? [] : Array.isArray(value) ? value : [value];
-  return values.slice(0, 10).map((each) => String(each).slice(0, 250));
+function isAnswered(compared: Record<'over' | 'past', Answer | Fault>): compared is Record<'over' | 'past', Answer> {
+  return !(compared.over instanceof Fault || compared.past instanceof Fault);
+}
+
+function chosenOf({ choices }: Report, query: Parameters): Record<string, string> {
+  const given = choices.map(({ name }) => [name, textOf(query, name)] as const);
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
