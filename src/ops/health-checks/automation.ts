@@ -180,14 +180,14 @@ const sendsForPeople = defineCheck<Told>({
       found.push({
         level: 'problem',
         sentence: `Automatic texts that may or may not have gone out: ${quantity(counts.NEEDS_HUMAN)}.`,
-        remedy: `Read their threads, from the page of sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+        remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
       });
     }
     if (approvals) {
       found.push({
         level: approvals.isLate ? 'warning' : 'notice',
         sentence: `Automatic texts that wait for approval: ${quantity(approvals.count)}, the oldest planned ${ago(approvals.since, takenAt)}.`,
-        remedy: `Approve or reject each on the page of sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+        remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
         since: approvals.since,
       });
     }
@@ -195,7 +195,7 @@ const sendsForPeople = defineCheck<Told>({
       found.push({
         level: 'notice',
         sentence: `Numbers that may have opted out by a text: ${quantity(waitingOptOuts)}. No automatic text goes there until somebody decides.`,
-        remedy: `Read the texts on the page of sends, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
+        remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
       });
     }
     return found;
@@ -210,7 +210,7 @@ const sendsUnknown = defineCheck({
   sentence: (count) =>
     `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
   remedy:
-    'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page of sends lists them.',
+    'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
 });
 
 /** The fraction of the daily money budget from which the operator is warned. */
@@ -267,7 +267,7 @@ const sendsRefused = defineCheck({
   sentence: ({ texts, latest, isOver, isTotal }) =>
     `${texts} of the last day not sent, the last ${latest}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
   detail: ({ lines, reason }) => `From ${lines.join(', ')}: ${reason}.`,
-  remedy: ({ reason }) => remedyOf(reason, 'The page of sends shows the history of each of them.'),
+  remedy: ({ reason }) => remedyOf(reason, 'The page /sends shows the history of each of them.'),
 });
 
 const sendsWaiting = defineCheck({

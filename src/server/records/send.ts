@@ -41,6 +41,7 @@ export async function sendPage(tx: Transaction, id: string, { view, user }: Read
       send.state === 'NEEDS_HUMAN' && asks(review(send, user)),
       !proposal && wordsOf(send, view),
       isUnsent(send) &&
+        !proposal &&
         asks(
           ask({
             label: 'Cancel',
