@@ -7,7 +7,6 @@ import { createDatabase, type OpenDatabase } from './db/database.ts';
 import { type ConnectionShares, shareConnections } from './db/limits.ts';
 import { type AcceptedTargets, createAcceptedTargets } from './inbox/accepted-targets.ts';
 import { createNotifier, type Notifier } from './inbox/notifier.ts';
-import { defaultReadPauses, type ReadPauses } from './inbox/targets.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { Log } from './shared/log.ts';
 import { createMetrics, type Metrics } from './shared/metrics.ts';
@@ -29,7 +28,6 @@ export interface Context extends AsyncDisposable {
   readonly accepted: AcceptedTargets;
   /** Undefined without API_BASE_URL and API_KEY. */
   readonly service: Service | undefined;
-  readonly pauses: ReadPauses;
   /** Undefined without ENCRYPTION_KEY and API_KEY. */
   readonly sealer: LinkSealer | undefined;
   [Symbol.asyncDispose](): Promise<void>;
@@ -64,7 +62,6 @@ export async function createContext(
     name: string;
     /** Of the database alone, or as a long-running process divides them. */
     maxConnections: number | ConnectionShares;
-    pauses?: ReadPauses;
     /** Default: those of the store that the settings name. */
     queues?: Queues;
     isReadOnly?: boolean;
@@ -109,7 +106,6 @@ export async function createContext(
     notifier,
     accepted: createAcceptedTargets(),
     service,
-    pauses: options.pauses ?? defaultReadPauses,
     sealer: linkSealer(settings),
     async [Symbol.asyncDispose]() {
       await notifier.close();

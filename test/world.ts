@@ -5,7 +5,6 @@ import { Redis } from 'ioredis';
 import { type QueueName, queueNames } from '../config/queues.ts';
 import { readSettings } from '../config/settings.ts';
 import { type Context, createContext } from '../src/context.ts';
-import type { ReadPauses } from '../src/inbox/targets.ts';
 import { QueueUnavailable } from '../src/queues/queues.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/sandbox.ts';
 import { registerPages } from '../src/server/pages.ts';
@@ -13,6 +12,7 @@ import { createReceiver, type Receiver } from '../src/server/receiver.ts';
 import type { Log } from '../src/shared/log.ts';
 import { ensureSubscriptions } from '../src/sync/subscriptions/ensure.ts';
 import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
+import { hurry } from './hurried.ts';
 import { type Backend, redisUrlOf } from './stores/backends.ts';
 import { databaseForTest } from './stores/databases.ts';
 import { conditionTimeoutMs } from './timeouts.ts';
@@ -30,9 +30,12 @@ export interface WorldOptions {
   readonly api?: { readonly url: string; readonly key: string };
   readonly adminToken?: string;
   readonly previousSecret?: string;
-  /** Default: all queues, with looks within a second or two. `null` starts none. */
+  /** Default: all queues. `null` starts none. */
   readonly workers?: WorkerOptions | null;
-  readonly pauses?: ReadPauses;
+  /** How many times as soon as in a deployment loops come round. Default: 10. */
+  readonly hurry?: number;
+  /** Loops without rounds of their own. Default: those that look for what no webhook told of; tests that compare ask for them. */
+  readonly idle?: RegExp;
   readonly log?: Log;
   /** Further variables of the environment. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -59,22 +62,13 @@ export const adminToken = 'an-admin-token-of-the-world';
 /** Opens the pages of a world. */
 export const asOwner = { authorization: `Bearer ${adminToken}` };
 
-/** Soon enough that a test can wait for the last look. */
-export const shortRechecks = [0.4, 0.8, 1.6];
-
-const eager: ReadPauses = { activeMs: 20, refusedMs: 20 };
-const quick: WorkerOptions = {
-  recheckDelays: shortRechecks,
-  sweepPace: { everyMs: 1_000, lostAfterMs: 1_000 },
-  // Tests that compare ask for it.
-  completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000, pollMs: 3_600_000 },
-};
-
-/** For worlds with rules; the others keep the pace of a deployment, since these loops ask Postgres in every round. */
-const rulesPace = { eventsMs: 100, idleThreadsMs: 200 };
+const comparing = /^(Comparing|Searching gaps|Detecting missing|Polling)/;
+/** For worlds that compare. */
+export const quick = { hurry: 30, idle: /^Polling/ } as const;
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */
 export async function createWorld(options: WorldOptions): Promise<World> {
+  hurry(options.hurry, options.idle ?? comparing);
   const captured = captureLog();
   const log = options.log ?? captured.log;
   const databaseUrl = options.databaseUrl ?? (await databaseForTest(migrated));
@@ -97,18 +91,14 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     BACKFILL_DAYS: '0',
     ...options.environment,
   });
-  const context = await createContext(
-    { ...settings, databaseUrl },
-    { log, name: 'world', maxConnections: 8, pauses: options.pauses ?? eager },
-  );
+  const context = await createContext({ ...settings, databaseUrl }, { log, name: 'world', maxConnections: 8 });
   opened.push(async () => context[Symbol.asyncDispose]());
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   opened.push(receiver.close);
   const asks = asking(context.database.db);
 
   async function work(how: WorkerOptions = {}): Promise<Workers> {
-    const pace = options.environment?.RULES_FILE === undefined ? {} : { rulesPace };
-    const workers = await startWorkers(context, { role: 'start', ...quick, ...pace, ...how });
+    const workers = await startWorkers(context, { role: 'start', ...how });
     opened.push(() => workers.close(2_000));
     return workers;
   }

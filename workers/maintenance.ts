@@ -14,12 +14,9 @@ import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 
 /** Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled. */
-export interface CompletenessPace {
-  readonly callsMs: number;
-  readonly textsMs: number;
-  readonly pollMs: number;
-}
-
+const callsEveryMs = 10_000;
+const textsEveryMs = 60_000;
+const pollEveryMs = 5_000;
 /** Milliseconds between two rounds. */
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
@@ -40,11 +37,10 @@ export function startMaintenance(deps: {
   gapDetection: GapDetection;
   polling: Polling;
   attribution: Attribution;
-  pace: CompletenessPace;
   eventRetentionDays: number;
   retentionDays: RetentionDays;
 }) {
-  const { inbox, log, reconciler, gapDetection, polling, attribution, pace, eventRetentionDays, retentionDays } = deps;
+  const { inbox, log, reconciler, gapDetection, polling, attribution, eventRetentionDays, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
   const retention = createRetention({ db, log, days: retentionDays });
@@ -57,11 +53,11 @@ export function startMaintenance(deps: {
   );
   const loops = [
     removal,
-    every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
-    every(pace.callsMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
-    every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
-    every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
-    every(pace.pollMs, 'Polling calls and texts', (signal) => polling.round(signal)),
+    every(callsEveryMs, 'Comparing call history', (signal) => reconciler.round(signal)),
+    every(callsEveryMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
+    every(textsEveryMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
+    every(textsEveryMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
+    every(pollEveryMs, 'Polling calls and texts', (signal) => polling.round(signal)),
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
-import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
 import { beat } from '../src/shared/beat.ts';
 import { startLoop } from '../src/shared/loop.ts';
@@ -15,12 +14,7 @@ export interface SendWork {
   close(deadlineMs: number): Promise<void>;
 }
 
-export interface SendWorkOptions {
-  readonly timing?: Partial<LedgerTiming>;
-  /** Milliseconds between two checks for due sends. */
-  readonly everyMs?: number;
-}
-
+/** Milliseconds between two checks for due sends. */
 const everyMs = 5_000;
 
 /** Sends that a process advances at once. */
@@ -29,12 +23,8 @@ const atATime = 4;
 const maxInHand = 50;
 
 /** Advances the sends that are due according to the ledger. */
-export function startSends(
-  context: Context,
-  { readThread }: { readonly readThread: RefreshThread },
-  options: SendWorkOptions = {},
-): SendWork {
-  const { database, notifier, service, log, pauses, settings } = context;
+export function startSends(context: Context, readThread: RefreshThread): SendWork {
+  const { database, notifier, service, log, settings } = context;
   if (!service) throw new Error('Sends need a service');
   const { db } = database;
   const notify = notifier.notify;
@@ -53,9 +43,7 @@ export function startSends(
       }
     },
     mode: settings.rulesMode,
-    pauses,
     notify,
-    ...(options.timing && { timing: options.timing }),
   });
 
   const inHand = new Map<string, Promise<unknown>>();
@@ -63,7 +51,7 @@ export function startSends(
   let isClosing = false;
   const loop = startLoop({
     name: 'Advancing due sends',
-    everyMs: options.everyMs ?? everyMs,
+    everyMs,
     log,
     async job() {
       if (inHand.size >= maxInHand || !(await dispatcher.hasWork())) return;

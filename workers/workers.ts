@@ -11,25 +11,24 @@ import { createDatabase } from '../src/db/database.ts';
 import { rollupConnections } from '../src/db/limits.ts';
 import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
-import { type SweepPace, startSweep } from '../src/inbox/sweep.ts';
+import { startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptCallBackNeed, adoptSettings, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
-import { type RulesPace, startRules } from '../src/rules/engine.ts';
+import { startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
-import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
 import { unannouncedStreams } from '../src/sync/subscriptions/store.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { directoryKinds, wholeList } from '../src/warehouse/directory.ts';
 import { startDueWork } from './due-work.ts';
-import { type CompletenessPace, startMaintenance } from './maintenance.ts';
-import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
+import { startMaintenance } from './maintenance.ts';
+import { type SendWork, startSends } from './sends.ts';
 
 export interface Workers {
   /** Takes no more jobs and finishes those in progress within the deadline, in milliseconds. */
@@ -41,31 +40,19 @@ export interface WorkerOptions {
   readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly WorkName[];
-  /** Jobs that each read queue handles at once. Default: the queue's own setting. */
-  readonly handlers?: number;
-  /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
-  readonly recheckDelays?: readonly number[];
-  readonly directoryEverySeconds?: number;
-  readonly sweepPace?: SweepPace;
-  readonly completenessPace?: CompletenessPace;
-  readonly sends?: SendWorkOptions;
-  readonly rulesPace?: RulesPace;
   /** What this process told of an outage of Postgres in which it started. */
   readonly outages?: Outages;
 }
 
-/** No other request uses the scope of the lines, so this detects within a minute if it is revoked. */
-const directoryEverySeconds = 60;
 /** Milliseconds that sends get beyond the deadline to record the outcome of a request. */
 const settlingMs = 1_000;
-const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000, pollMs: 5_000 };
 
 /**
  * Processes the queues and runs the loops of a worker. Any number of processes may do so. If a part fails to start, the
  * started ones are stopped.
  */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
-  const { database, queues, notifier, service, settings, log, metrics, pauses, sealer } = context;
+  const { database, queues, notifier, service, settings, log, metrics, sealer } = context;
   if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
   const { db } = database;
   await queues.open();
@@ -83,7 +70,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const alerts = track(startAlerts(context, options.outages ?? createOutages(context)));
   const { retentionDays } = settings;
   const readThread = createThreadRefresh({
-    ...{ db, service, pauses, notify: notifier.notify, sealer },
+    ...{ db, service, notify: notifier.notify, sealer },
     retentionDays: retentionDays.texts,
   });
   let sends: SendWork | undefined;
@@ -105,7 +92,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         log.warn(`The business hours changed: run ${toType('reporting rebuild')} for the replies that are held`);
       },
       onMatched: () => sends?.kick(),
-      ...(options.rulesPace && { pace: options.rulesPace }),
     }),
   );
   const floor = createDueFloor(db);
@@ -114,9 +100,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     floor,
     service,
     log,
-    pauses,
-    recheckDelays: options.recheckDelays ?? defaultRecheckDelays,
-    directoryEverySeconds: options.directoryEverySeconds ?? directoryEverySeconds,
     now: () => new Date(),
     notify: notifier.notify,
     sealer,
@@ -132,19 +115,18 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const queueNames = names.filter((name) => name !== 'sends');
   const working = names.map((name) => {
     if (name !== 'sends') {
-      const concurrency = options.handlers ?? queueSettings[name].handlers;
+      const concurrency = queueSettings[name].handlers;
       const worker = queues.work(name, { concurrency }, createJobHandler(sync, name, closing.signal));
       return started.adopt(worker, () => worker.close(0));
     }
-    const own = startSends(context, { readThread }, options.sends);
+    const own = startSends(context, readThread);
     sends = own;
     const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
     return started.adopt({ close }, () => close(0));
   });
   const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(queueNames, max), log));
-  const sweep = started.adopt(
-    startSweep({ db, log, floor, queues: queueNames, read: sync.read }, options.sweepPace),
-    (each) => each.close(0),
+  const sweep = started.adopt(startSweep({ db, log, floor, queues: queueNames, read: sync.read }), (each) =>
+    each.close(0),
   );
   const dueWork = track(
     startDueWork(db, log, {
@@ -157,26 +139,24 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       sends: () => sends?.kick(),
     }),
   );
-  const pace = options.completenessPace ?? completenessPace;
   const unannounced = () => unannouncedStreams(db);
-  const reconciler = createReconciler({ db, service, log, pauses, notify: notifier.notify });
+  const reconciler = createReconciler({ db, service, log, notify: notifier.notify });
   const ofRollups = { url: settings.databaseUrl, log, maxConnections: rollupConnections, name: 'rollups' };
   const rollups = started.use(createDatabase(ofRollups));
   const gapDetection = createGapDetection({
-    ...{ db, service, log, pauses, notify: notifier.notify },
+    ...{ db, service, log, notify: notifier.notify },
     polledReads: async () =>
       (await unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
   });
   const maintenance = track(
     startMaintenance({
-      inbox: { db: database.unlimited, pauses, notify: notifier.notify },
+      inbox: { db: database.unlimited, notify: notifier.notify },
       rollups: rollups.db,
       log,
       reconciler,
       gapDetection,
       polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
-      attribution: createAttribution({ db, service, log, pauses, notify: notifier.notify }),
-      pace,
+      attribution: createAttribution({ db, service, log, notify: notifier.notify }),
       eventRetentionDays: settings.eventRetentionDays,
       retentionDays,
     }),
@@ -186,12 +166,11 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       ? undefined
       : track(
           startFirstBackfill({
-            ...{ db, service, log, pauses, notify: notifier.notify, days: settings.backfillDays },
-            everyMs: pace.callsMs,
+            ...{ db, service, log, notify: notifier.notify, days: settings.backfillDays },
           }),
         );
   const lists = directoryKinds.map((kind) => ({ kind, key: wholeList }));
-  notifier.notify(await markDirty(db, lists, pauses));
+  notifier.notify(await markDirty(db, lists));
   // From here on, `close` stops them in its own order.
   started.move();
   return {

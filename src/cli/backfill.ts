@@ -52,7 +52,6 @@ export async function backfillCallHistory({
     {
       service: context.service as Service,
       db,
-      pauses: context.pauses,
       onWait: (error, ms) => printNote(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: !withoutLegs },
@@ -106,14 +105,13 @@ export async function backfillThreads({
   const period = rangeOf({ ...given, from: given.from ?? new Date(0) }, 0);
   const list = numbers === undefined ? [] : await readNumberList(numbers);
   await using context = await openContext('backfill');
-  const { pauses } = context;
   const { db } = context.database;
   refuseUnknownLines(numbers ?? '', list, await knownLines(db));
   const added = (await addNumbers(db, list)) + (await addCallers(db, period)) + (await addContacts(db));
   const omitted = await skippedNumbers(db, list);
   const before = await probingProgress(db);
-  const { probed } = await probe(db, most, { pauses });
-  const reread = await rereadListedNumbers(db, list, { max: most, pauses });
+  const { probed } = await probe(db, most);
+  const reread = await rereadListedNumbers(db, list, { max: most });
   const readProgress = async () => {
     const probing = await probingProgress(db);
     return { ...probing, underWay: probing.underWay + (await countPendingReads(db, reread.pending)) };

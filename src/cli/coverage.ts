@@ -21,13 +21,12 @@ const dueCheckMs = 250;
 export async function reconcile(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, dayMs);
   await using context = await openContext('reconcile', { needed: api });
-  const { log, pauses, notifier } = context;
+  const { log, notifier } = context;
   const { db } = context.database;
   const reconciler = createReconciler({
     service: context.service as Service,
     db,
     log,
-    pauses,
     notify: notifier.notify,
   });
   const range = { from: secondsOf(from), to: secondsOf(to) };

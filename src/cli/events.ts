@@ -101,8 +101,8 @@ export function reparseEvents(): Promise<Output> {
 /** For commands that enqueue reads. */
 async function inInbox(work: (deps: InboxDeps) => Promise<Output>): Promise<Output> {
   await using context = await openContext('events');
-  const { database, pauses, notifier } = context;
-  const output = await work({ db: database.db, pauses, notify: notifier.notify });
+  const { database, notifier } = context;
+  const output = await work({ db: database.db, notify: notifier.notify });
   await notifier.idle();
   return output;
 }

@@ -18,8 +18,8 @@ export async function resync(name: string, given: string | undefined): Promise<O
   if (kind === undefined) throw new WrongUse(`"${name}" is not one of ${targetKinds.join(', ')}.`);
   const target = { kind, key: keyOf(kind, given) };
   await using context = await openContext('resync');
-  const { database, pauses, notifier } = context;
-  if (!(await readAgain({ db: database.db, pauses, notify: notifier.notify }, target))) {
+  const { database, notifier } = context;
+  if (!(await readAgain({ db: database.db, notify: notifier.notify }, target))) {
     throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
   }
   await notifier.idle();

@@ -1,6 +1,6 @@
 import { type CallFilters, type Service, ServiceError } from '../api-client/client.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { type DueTarget, markDirty, type ReadPauses } from '../inbox/targets.ts';
+import { type DueTarget, markDirty } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
@@ -22,7 +22,6 @@ interface AttributionDeps {
   readonly db: Database;
   readonly service: Service;
   readonly log: Log;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
 }
 
@@ -132,7 +131,7 @@ async function attribute(tx: Transaction, day: ClosedDay, figure: Figure, ids: r
 
 export type Attribution = ReturnType<typeof createAttribution>;
 
-export function createAttribution({ db, service, log, pauses, notify }: AttributionDeps) {
+export function createAttribution({ db, service, log, notify }: AttributionDeps) {
   /** The calls that the service lists by a figure; undefined when it refuses that. */
   async function list({ from, to }: ClosedDay, figure: Figure, signal: AbortSignal | undefined) {
     const calls = new Map<string, number | undefined>();
@@ -199,7 +198,6 @@ export function createAttribution({ db, service, log, pauses, notify }: Attribut
           return markDirty(
             tx,
             callIds.map((key) => ({ kind: 'call', key }) as const),
-            pauses,
           );
         });
         notify(due);

@@ -1,7 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import type { Service } from '../api-client/client.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import type { ReadPauses } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import { type Loop, startLoop } from '../shared/loop.ts';
 import { ourLines } from '../warehouse/lines.ts';
@@ -19,12 +18,9 @@ import { addCallers, addContacts, probingProgress } from './gaps/candidate-threa
 
 export interface FirstBackfillDeps extends ListerDeps {
   readonly service: Service;
-  readonly pauses: ReadPauses;
   readonly log: Log;
   /** BACKFILL_DAYS, at least 1. */
   readonly days: number;
-  /** Milliseconds between two rounds. */
-  readonly everyMs: number;
 }
 
 interface Part {
@@ -35,13 +31,15 @@ interface Part {
   readonly to: number;
 }
 
+/** Milliseconds between two rounds. */
+const everyMs = 10_000;
 const leaseMs = 60_000;
 const renewEveryMs = 20_000;
 /** Milliseconds after a failure: with a refused key, each round fails. */
 const retryMs = 60_000;
 
 export function startFirstBackfill(deps: FirstBackfillDeps): Loop {
-  const { log, everyMs } = deps;
+  const { log } = deps;
   let isDone = false;
   return startLoop({
     name: 'Filling in history',

@@ -13,7 +13,6 @@ import {
   type Priority,
   priorities,
   type Rank,
-  type ReadPauses,
   type Target,
   type TargetKind,
   unconfirmed,
@@ -235,9 +234,8 @@ export async function finishTargets(
   tx: Transaction,
   finished: readonly FinishedTarget[],
   followUps: readonly DirtyTarget[],
-  pauses: ReadPauses,
 ): Promise<DueTarget[]> {
-  const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
+  const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead('s.state')})
     when s.recheck_seconds is not null then now() + s.recheck_seconds * interval '1 second' else t.due_at end`;
   const rank = `case when s.is_found and t.priority >= ${unconfirmed.single} then ${priorities.live}
     when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.single}) end`;
@@ -270,7 +268,7 @@ export async function finishTargets(
      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
      from finished where is_dirty and enqueued_at >= now()`,
   );
-  return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps, pauses))];
+  return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps))];
 }
 
 /** Records a read that will be retried. `countsAsAttempt` is false if the target itself was not requested. */

@@ -18,7 +18,6 @@ import {
   dueTargetsOf,
   markingDirty,
   type Rank,
-  type ReadPauses,
   rankOf,
   type Target,
 } from './targets.ts';
@@ -107,7 +106,6 @@ const batching = { inFlight: 2, max: 1_000 };
  */
 export function createInbox(
   { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
-  pauses: ReadPauses,
   notify: (due: readonly DueTarget[]) => void,
   {
     erased,
@@ -135,7 +133,7 @@ export function createInbox(
     located: readonly Delivery[],
     newestErasure: string | undefined,
   ): Promise<Stored> {
-    const statement = insertStatement(deliveries, { located, newestErasure, pauses }).compile(db);
+    const statement = insertStatement(deliveries, { located, newestErasure }).compile(db);
     // Prepared by name, as `hotQuery` does. The fault tests look for this name in the traffic.
     const name = preparedName(statement.sql, 'accept-deliveries');
     const prepared = { name, text: statement.sql, values: [...statement.parameters] };
@@ -193,7 +191,7 @@ function referencedBy(deliveries: readonly Delivery[]): BatchTarget[] {
 
 function insertStatement(
   deliveries: readonly Delivery[],
-  context: { located: readonly Delivery[]; newestErasure: string | undefined; pauses: ReadPauses },
+  context: { located: readonly Delivery[]; newestErasure: string | undefined },
 ) {
   const rows = deliveries.map((each, at) => ({
     ...each,
@@ -239,7 +237,7 @@ function insertStatement(
       select ids[place], decode(unread, 'base64') from accepted, received where unread is not null
     ), referenced as (
       select kind, key, after_seconds, priority, ids[place] as delivery_id from accepted, ${referenced}
-    ), ${sql.raw(markingDirty(context.pauses))}
+    ), ${sql.raw(markingDirty())}
     select ids, (select coalesce(json_agg(due), '[]') from due) as due from accepted`;
 }
 

@@ -9,7 +9,6 @@ import {
   markDirty,
   priorities,
   type Rank,
-  type ReadPauses,
   rankOf,
   type Target,
   targetKinds,
@@ -74,18 +73,17 @@ export interface ReplayResult {
 
 export interface InboxDeps {
   readonly db: Database;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
 }
 
 /** Marks the targets of one delivery dirty; undefined when there is no such delivery. */
-export async function replayDelivery({ db, pauses, notify }: InboxDeps, id: string): Promise<ReplayResult | undefined> {
+export async function replayDelivery({ db, notify }: InboxDeps, id: string): Promise<ReplayResult | undefined> {
   const found = await findDelivery(db, id);
   if (!found) return undefined;
   const targets = found.targets.flatMap(parseTarget);
   const priority = rankOf(targets.length);
   const dirty = targets.map((target) => ({ ...target, priority, deliveryId: id }));
-  notify(await markDirty(db, dirty, pauses));
+  notify(await markDirty(db, dirty));
   return { deliveries: 1, targets: targets.length };
 }
 
@@ -93,7 +91,7 @@ export async function replayDelivery({ db, pauses, notify }: InboxDeps, id: stri
 export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayResult> {
   return inBatches(deps, sql`received_at >= ${since}`, async (tx, deliveries) => {
     const targets = deliveries.map(({ id, targets }) => ({ id, targets: targets.flatMap(parseTarget) }));
-    const marked = await markRanked(tx, targets, priorities.history, deps.pauses);
+    const marked = await markRanked(tx, targets, priorities.history);
     return { deliveries: deliveries.length, ...marked };
   });
 }
@@ -144,7 +142,7 @@ export async function reparseDeliveries(deps: InboxDeps, signal?: AbortSignal): 
        )
        delete from secrets.bodies b using read where b.delivery_id = read.delivery_id`,
     );
-    return { deliveries: found.length, ...(await markRanked(tx, found, unconfirmed.single, deps.pauses)) };
+    return { deliveries: found.length, ...(await markRanked(tx, found, unconfirmed.single)) };
   };
   return inBatches(deps, sql`not is_recognized`, work, signal);
 }
@@ -207,7 +205,6 @@ async function markRanked(
   tx: Transaction,
   deliveries: readonly { readonly id: string; readonly targets: readonly Target[] }[],
   priority: Rank,
-  pauses: ReadPauses,
 ): Promise<{ targets: number; due: readonly DueTarget[] }> {
   const ranked = new Map<string, DirtyTarget & { readonly priority: Rank }>();
   for (const { id: deliveryId, targets } of deliveries) {
@@ -219,7 +216,7 @@ async function markRanked(
       }
     }
   }
-  return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()], pauses) };
+  return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()]) };
 }
 
 /** Parses `kind key`; empty for a kind that only another release knows. */

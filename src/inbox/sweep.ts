@@ -15,14 +15,10 @@ import { type Priority, priorities, type Target, type TargetKind } from './targe
  * retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs seconds.
  */
 
-export interface SweepPace {
-  /** Milliseconds between two sweeps that nobody asked for. */
-  readonly everyMs: number;
-  /** Milliseconds after which a job that no worker took counts as lost. */
-  readonly lostAfterMs: number;
-}
-
-export const defaultSweepPace: SweepPace = { everyMs: 30_000, lostAfterMs: 5_000 };
+/** Milliseconds between two sweeps that nobody asked for. */
+const everyMs = 30_000;
+/** Milliseconds after which a job that no worker took counts as lost. */
+const lostAfterMs = 5_000;
 
 export interface SweepDeps {
   readonly db: Database;
@@ -44,13 +40,13 @@ export interface Sweep extends Pick<Loop, 'kick'> {
 const abortedMs = 1_000;
 
 /** Starts to read overdue targets: of each queue as many at a time as it may read, live ones first. */
-export function startSweep({ db, log, floor, queues = queueNames, read }: SweepDeps, pace = defaultSweepPace): Sweep {
+export function startSweep({ db, log, floor, queues = queueNames, read }: SweepDeps): Sweep {
   const stopping = new AbortController();
   const inHand = new Map(queues.map((queue) => [queue, new Map<string, Promise<void>>()]));
   const allKinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
   const overdue = (priority: Priority) =>
-    sql`priority = ${sql.lit(priority)} and due_at >= ${floor?.of(priority) ?? '-infinity'} and ${isOverdue(pace.lostAfterMs)}`;
-  const loop = startLoop({ name: 'Reading overdue targets', everyMs: pace.everyMs, log, job: sweep });
+    sql`priority = ${sql.lit(priority)} and due_at >= ${floor?.of(priority) ?? '-infinity'} and ${isOverdue()}`;
+  const loop = startLoop({ name: 'Reading overdue targets', everyMs, log, job: sweep });
 
   async function sweep(signal: AbortSignal): Promise<void> {
     await floor?.raise();
@@ -98,9 +94,9 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
 }
 
 /** Due, and lost or never enqueued. */
-const isOverdue = (lostAfterMs: number) =>
+const isOverdue = () =>
   sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now()
-    and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
+    and (enqueued_at < due_at or enqueued_at < now() - ${beat.ms(lostAfterMs)} * interval '1 ms') and kind <> all(${parkedKinds})`;
 
 type Overdue = (priority: Priority) => RawBuilder<unknown>;
 

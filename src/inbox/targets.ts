@@ -1,4 +1,5 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { beat } from '../shared/beat.ts';
 import { maskKey } from '../shared/masking.ts';
 import { directoryKinds } from '../warehouse/directory.ts';
 
@@ -54,12 +55,7 @@ export interface DirtyTarget extends Target {
 }
 
 /** The minimum time between two reads of a target, by how the last one finished: bursts coalesce, refusals cost little. */
-export interface ReadPauses {
-  readonly activeMs: number;
-  readonly refusedMs: number;
-}
-
-export const defaultReadPauses: ReadPauses = { activeMs: 200, refusedMs: 60_000 };
+const pauses = { activeMs: 200, refusedMs: 60_000 };
 
 /** Targets due later than this are left to the sweep; the notifier keeps nearer ones in memory. */
 const nearMs = 2_000;
@@ -72,9 +68,12 @@ export function enqueuedAt(due: string, priority: string): string {
   return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
 }
 
+const interval = (ms: number) => `interval '${beat.ms(ms)} ms'`;
+
 /** SQL for the moment before which a target is not read again. */
-export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
-  return `t.read_at + case ${state} when 'active' then interval '${pauses.activeMs} ms' else interval '${pauses.refusedMs} ms' end`;
+export function earliestRead(state = 't.state'): string {
+  const { activeMs, refusedMs } = pauses;
+  return `t.read_at + case ${state} when 'active' then ${interval(activeMs)} else ${interval(refusedMs)} end`;
 }
 
 /**
@@ -85,9 +84,9 @@ export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
  * A target with a due read is marked too: that read may begin before this commits, and then it does not know of the change. Rows
  * are locked in the order of their keys, so that concurrent batches cannot deadlock.
  */
-export function markingDirty(pauses: ReadPauses): string {
+export function markingDirty(): string {
   const isClean = 't.dirty_version = t.clean_version';
-  const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
+  const wanted = `greatest(excluded.due_at, ${earliestRead()})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
   const isUnconfirmed = `h.priority >= ${unconfirmed.single} and coalesce(t.is_unconfirmed, true)`;
   const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.single})`;
@@ -131,11 +130,7 @@ export function dueTargetsOf(rows: readonly DueTargetRow[]): DueTarget[] {
 }
 
 /** Marks targets dirty, except threads of people who were erased. Returns the targets to enqueue. */
-export async function markDirty(
-  db: Database | Transaction,
-  targets: readonly DirtyTarget[],
-  pauses: ReadPauses,
-): Promise<DueTarget[]> {
+export async function markDirty(db: Database | Transaction, targets: readonly DirtyTarget[]): Promise<DueTarget[]> {
   if (targets.length === 0) return [];
   const given = relation('h', targets, {
     kind: 'text',
@@ -149,7 +144,7 @@ export async function markDirty(
     sql<DueTargetRow>`with referenced as (
        select * from ${given} where case when kind = 'thread' then not ops.is_erased_thread(key) else true end
      ),
-     ${sql.raw(markingDirty(pauses))} select * from due`,
+     ${sql.raw(markingDirty())} select * from due`,
   );
   return dueTargetsOf(rows);
 }

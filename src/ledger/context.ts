@@ -1,6 +1,6 @@
 import type { Messages } from '../api-client/client.ts';
 import type { Database } from '../db/database.ts';
-import type { DueTarget, ReadPauses } from '../inbox/targets.ts';
+import type { DueTarget } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { Thread } from '../shared/thread.ts';
 import type { Mode } from './limits.ts';
@@ -16,7 +16,6 @@ export interface LedgerDeps {
   readonly isBlocked: (line: string, number: string) => Promise<boolean>;
   /** `off` refuses every send. `dry-run` passes all gates, but reserves and sends nothing. */
   readonly mode: Mode;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   readonly timing?: Partial<LedgerTiming>;
 }

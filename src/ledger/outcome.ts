@@ -92,7 +92,7 @@ export type RecordedOutcome = Outcome['kind'] | 'lost';
  * to the only request with this fence, unless the message was found in the thread meanwhile.
  */
 export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: Outcome): Promise<RecordedOutcome> {
-  const { db, log, pauses, notify } = ledger;
+  const { db, log, notify } = ledger;
   const { sendId, fence, line, number } = dispatched;
   const [result, due] = await inTransaction(db, async (tx) => {
     if (outcome.kind === 'unknown') await lockControl(tx);
@@ -102,7 +102,7 @@ export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: O
     const recorded = await recordIn(tx, ledger, send, outcome);
     if (recorded !== 'sent') return [recorded, []] as const;
     const thread = threadKey({ line, number, participants: [] });
-    return [recorded, await markDirty(tx, [{ kind: 'thread', key: thread }], pauses)] as const;
+    return [recorded, await markDirty(tx, [{ kind: 'thread', key: thread }])] as const;
   });
   notify(due);
   const reason = 'reason' in outcome ? outcome.reason : undefined;

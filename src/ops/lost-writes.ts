@@ -50,9 +50,8 @@ export function watchForLostWrites({
   database: { db },
   notifier,
   accepted,
-  pauses,
   log,
-}: Pick<Context, 'database' | 'notifier' | 'accepted' | 'pauses' | 'log'>) {
+}: Pick<Context, 'database' | 'notifier' | 'accepted' | 'log'>) {
   let known: Report | undefined;
 
   /** Has what this process accepted lately read again. Like all that only deliveries name, it may not exist. */
@@ -64,7 +63,6 @@ export function watchForLostWrites({
       await markDirty(
         db,
         targets.map((target) => ({ ...target, priority })),
-        pauses,
       ),
     );
     log.info({ targets: targets.length }, 'What was accepted lately is read again');

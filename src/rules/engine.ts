@@ -21,22 +21,15 @@ export interface RulesEngineOptions extends ActionContext {
   readonly timeZone: string | undefined;
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
-  readonly pace?: RulesPace;
   /** Called with each version that comes into force; called again when it rejects. */
   readonly onInForce?: (set: RuleSet) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
 
-/** Milliseconds between two rounds of each loop. */
-export interface RulesPace {
-  /** Events and due actions that nobody announced. */
-  readonly eventsMs: number;
-  /** Idle threads. */
-  readonly idleThreadsMs: number;
-}
-
-const defaultPace: RulesPace = { eventsMs: 30_000, idleThreadsMs: 15_000 };
+/** Milliseconds between two rounds for events and due actions that nobody announced. */
+const eventsEveryMs = 30_000;
+const idleThreadsEveryMs = 15_000;
 
 /** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
 const restMs = 500;
@@ -45,7 +38,7 @@ const forgetEveryMs = 3_600_000;
 
 /** Applies the rules file if it changed, and starts the loops that evaluate rules on mirrored events and perform their actions. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
-  const { db, log, mode, timeZone, pace = defaultPace } = options;
+  const { db, log, mode, timeZone } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
     startLoop({ name, everyMs, log, job, restMs });
 
@@ -62,7 +55,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     },
   };
   let adopted: RuleSet | undefined;
-  const evaluating = loop('Evaluating the rules', pace.eventsMs, async (signal) => {
+  const evaluating = loop('Evaluating the rules', eventsEveryMs, async (signal) => {
     await processEvents(evaluation, signal);
     const set = await rules(db);
     if (!set || set === adopted) return;
@@ -70,16 +63,16 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
     adopted = set;
   });
-  const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
+  const findingIdle = loop('Finding idle threads', idleThreadsEveryMs, (signal) =>
     processIdleThreads(evaluation, signal),
   );
   const names = [...options.targets.keys()];
   const acting = [
-    loop('Performing the actions of rules', pace.eventsMs, (signal) =>
+    loop('Performing the actions of rules', eventsEveryMs, (signal) =>
       performDueActions(options, { targetsExcept: names }, signal),
     ),
     ...names.map((target) =>
-      loop(`Telling ${target} what rules say`, pace.eventsMs, (signal) =>
+      loop(`Telling ${target} what rules say`, eventsEveryMs, (signal) =>
         performDueActions(options, { target }, signal),
       ),
     ),

@@ -22,7 +22,7 @@ export async function createReceiver(
   context: Context,
   pages: (app: FastifyInstance) => void | Promise<void> = () => undefined,
 ): Promise<Receiver> {
-  const { settings, database, notifier, accepted, log, metrics, pauses } = context;
+  const { settings, database, notifier, accepted, log, metrics } = context;
   const { host, port, publicUrl, secret, previousSecret, adminToken } = settings.receiver;
   await using opened = new AsyncDisposableStack();
   const stored = createDatabase({
@@ -35,7 +35,7 @@ export async function createReceiver(
   opened.use(stored);
   const erased = createErasedNumbers(database.db, log);
   opened.defer(erased.stop);
-  const inbox = createInbox(stored, pauses, notifier.notify, { erased, accepted });
+  const inbox = createInbox(stored, notifier.notify, { erased, accepted });
   opened.defer(inbox.idle);
   const lines = keepLines(database.db, log);
   opened.defer(lines.stop);

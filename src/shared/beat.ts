@@ -6,18 +6,21 @@ export interface Beat {
   now(): number;
   /** Calls `run` after `ms` milliseconds unless the returned function is called first. `loop` names a loop's next round. */
   after(ms: number, run: () => void, loop?: string): () => void;
+  /** How long a row in Postgres waits in place of `ms` milliseconds: as long, or in hurried tests not so long. */
+  ms(ms: number): number;
   /** Pauses only to spare others. Never rejects. */
   rest(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns `work`. A stepped test waits until it has ended. */
   busy<T>(work: Promise<T>): Promise<T>;
 }
 
-const timers: Beat = {
+export const timers: Beat = {
   now: () => performance.now(),
   after(ms, run) {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
   },
+  ms: (ms) => ms,
   rest: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
   busy: (work) => work,
 };

@@ -7,7 +7,7 @@ import { threadOf } from '../shared/thread.ts';
  * Makes the workers read a target again now, whether or not a delivery announced it: a thread as a whole, since a usual read stops at
  * messages that are already mirrored. False for the thread of a person who was erased.
  */
-export async function readAgain({ db, pauses, notify }: InboxDeps, target: Target): Promise<boolean> {
+export async function readAgain({ db, notify }: InboxDeps, target: Target): Promise<boolean> {
   const { kind, key } = target;
   if (kind === 'thread') {
     const { line, number, participants } = threadOf(key);
@@ -17,7 +17,7 @@ export async function readAgain({ db, pauses, notify }: InboxDeps, target: Targe
        where line = ${line} and number = ${number} and participants_key = ${participants.join(',')}`,
     );
   }
-  notify(await markDirty(db, [target], pauses));
+  notify(await markDirty(db, [target]));
   // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep reads it.
   const rows = await query(
     db,

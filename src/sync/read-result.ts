@@ -38,10 +38,6 @@ export interface ReadResult {
 export interface ReadContext {
   readonly service: Service;
   readonly db: Database;
-  /** Seconds after the end of a call at which its recordings and transcripts are rechecked. */
-  readonly recheckDelays: readonly number[];
-  /** Seconds between two reads of a list of the account. */
-  readonly directoryEverySeconds: number;
   readonly now: () => Date;
 }
 

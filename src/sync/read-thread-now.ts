@@ -1,6 +1,6 @@
 import { isNotFound } from '../api-client/client.ts';
 import { type Database, inTransaction, query } from '../db/database.ts';
-import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
+import { type DueTarget, markDirty, priorities } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
 import type { LinkSealer } from '../warehouse/links.ts';
@@ -17,7 +17,6 @@ export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<bo
 
 export function createThreadRefresh(
   deps: Pick<ReadContext, 'service' | 'db'> & {
-    readonly pauses: ReadPauses;
     readonly notify: (due: readonly DueTarget[]) => void;
     /** Undefined: links are not stored. */
     readonly sealer?: LinkSealer | undefined;
@@ -25,7 +24,7 @@ export function createThreadRefresh(
     readonly retentionDays?: number | undefined;
   },
 ): RefreshThread {
-  const { db, service, pauses, notify, sealer, retentionDays } = deps;
+  const { db, service, notify, sealer, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
   return async (thread, signal = new AbortController().signal) => {
@@ -46,7 +45,7 @@ export function createThreadRefresh(
     const due = await inTransaction(db, async (tx) => {
       const threads = [read, ...groups].map((each) => ({ ...each, sealer, retentionDays }));
       await following(tx, (follow) => writeThreads(tx, follow, threads));
-      return markDirty(tx, followUps, pauses);
+      return markDirty(tx, followUps);
     });
     notify(due);
     return read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));

@@ -26,7 +26,7 @@ import { readRecordings, readTranscripts, refusedArtefacts } from './readers/art
 import { readCall } from './readers/call.ts';
 import { readerOfList } from './readers/directory.ts';
 import { createThreadReader, groupsOfParty } from './readers/thread.ts';
-import { soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
+import { directoryEverySeconds, soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
 import { decideRetry } from './retry-policy.ts';
 import { createAllowance } from './unconfirmed-targets.ts';
 import { createWriter, type WriterDeps } from './writer.ts';
@@ -69,7 +69,7 @@ export interface SyncDeps extends ReadContext, WriterDeps {
 }
 
 export function createSync(deps: SyncDeps) {
-  const { db, log, pauses, notify } = deps;
+  const { db, log, notify } = deps;
   const readers: Readonly<Record<TargetKind, TargetReader>> = {
     thread: createThreadReader(),
     call: readCall,
@@ -221,7 +221,7 @@ export function createSync(deps: SyncDeps) {
       case 'retry':
         log.debug({ ...subjectOf(claim), err: error }, 'A read failed; it is retried');
         await failTarget(db, claim, { error: message, ...decision });
-        if (isUnknownThread(claim, error)) notify(await markDirty(db, await groupsOfParty(db, claim.key), pauses));
+        if (isUnknownThread(claim, error)) notify(await markDirty(db, await groupsOfParty(db, claim.key)));
         return { outcome: 'later', isMissed: decision.isMiss === true };
       case 'park':
         if (!claim.isProbe) {
@@ -290,7 +290,7 @@ function isUnknownThread({ kind, priority, misses }: Claim, error: unknown): boo
 async function refusedResult(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
-  { db, directoryEverySeconds, now }: ReadContext,
+  { db, now }: ReadContext,
 ): Promise<ReadResult> {
   const { kind, key } = claim;
   const untilRefused = state === 'gone' ? undefined : untilRefusedRecheck(claim, state, now());

@@ -1,7 +1,7 @@
 import type { RetentionDays } from '../../config/settings.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Claim, type FinishedTarget, finishTargets, type TargetState } from '../inbox/claims.ts';
-import { type DirtyTarget, type DueTarget, priorities, type ReadPauses, type TargetKind } from '../inbox/targets.ts';
+import { type DirtyTarget, type DueTarget, priorities, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import { endpointsOf, markCallsGone } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
@@ -43,7 +43,6 @@ interface Resolved {
 
 export interface WriterDeps {
   readonly db: Database;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   /** Undefined: links are not stored. */
   readonly sealer?: LinkSealer | undefined;
@@ -55,7 +54,7 @@ export interface WriterDeps {
 
 /** Writes reads into the warehouse: concurrent reads share one transaction, with one statement per table. */
 export function createWriter(deps: WriterDeps) {
-  const { db, pauses, notify } = deps;
+  const { db, notify } = deps;
 
   async function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
     const { due, found } = await inTransaction(db, async (tx) => {
@@ -74,7 +73,6 @@ export function createWriter(deps: WriterDeps) {
           tx,
           resolved.map(({ finished }) => finished),
           resolved.flatMap(({ followUps }) => followUps),
-          pauses,
         ),
         found: resolved.map(({ isFound }) => isFound),
       };

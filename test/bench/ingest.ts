@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createDatabase } from '../../src/db/database.ts';
 import { claimTargets, finishTargets } from '../../src/inbox/claims.ts';
-import { defaultReadPauses, type Target } from '../../src/inbox/targets.ts';
+import type { Target } from '../../src/inbox/targets.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { atLeast, atMost, type Finding, quantity } from './report.ts';
@@ -169,7 +169,6 @@ async function openWeb(rig: Rig, backend: Backend, deliveries: Deliveries): Prom
         tx,
         claims.map((claim) => ({ ...claim, state: 'active' as const, error: undefined })),
         [],
-        defaultReadPauses,
       ),
     );
     const enqueued = await queues.waiting(queue);

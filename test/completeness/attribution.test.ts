@@ -26,8 +26,7 @@ function open(baseUrl: string, apiKey: string) {
   const log = createLog('silent');
   const service = createService({ baseUrl, apiKey, log, retry: { tries: 1 }, circuit: { failures: 1_000 } });
   onTestFinished(() => service.close());
-  const pauses = { activeMs: 0, refusedMs: 0 };
-  const deps = { db: facts.db, service, log, pauses, notify: () => undefined };
+  const deps = { db: facts.db, service, log, notify: () => undefined };
   return { service, attribution: createAttribution(deps), reconciler: createReconciler(deps) };
 }
 const endpoint = (kind: string, name: string) =>

@@ -1,9 +1,10 @@
 import { afterAll, expect, test } from 'vitest';
-import { createWorld, until } from '../world.ts';
+import { createWorld, quick, until } from '../world.ts';
 
 const world = await createWorld({
   backend: 'postgres',
   sandbox: { calls: 60, threads: 20 },
+  ...quick,
   workers: null,
   environment: { BACKFILL_DAYS: '30' },
 });
@@ -11,15 +12,14 @@ afterAll(() => world.close());
 
 test('a first start fills in calls with their artefacts, then the threads of their callers, and resumes where it ended', async () => {
   const { value, query } = world;
-  const work = () => world.work({ completenessPace: { callsMs: 100, textsMs: 200, pollMs: 3_600_000 } });
   const parts = () =>
     query(
       `select stream, has_artefacts, finished_at is not null as is_finished from ops.backfills where is_automatic order by 1`,
     );
-  const first = await work();
+  const first = await world.work();
   await until(async () => (await parts()).length === 1);
   await first.close(2_000);
-  await work();
+  await world.work();
   const both = [
     { stream: 'calls', has_artefacts: true, is_finished: true },
     { stream: 'threads', has_artefacts: false, is_finished: true },

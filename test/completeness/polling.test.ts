@@ -29,7 +29,7 @@ async function open(reads = 2) {
   const { answer } = service;
   service.answer = (asked) =>
     asked.path === '/sms/unread' ? { data: { total: 0, lines: [{ line, count: told.unread }] } } : answer(asked);
-  const deps = { db, log: createLog('silent'), pauses: { activeMs: 0, refusedMs: 0 }, service: client };
+  const deps = { db, log: createLog('silent'), service: client };
   const notify = () => undefined;
   const reconciler = createReconciler({ ...deps, notify });
   const poller = () => {

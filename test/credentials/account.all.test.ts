@@ -7,19 +7,13 @@ import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
-import { createWorld, until, type World } from '../world.ts';
+import { createWorld, quick, until, type World } from '../world.ts';
 import { openAccounts } from './accounts.ts';
 
 const { opened, account, serve, databaseAt } = openAccounts(afterEach);
 
 async function worldOf(databaseUrl: string, url: string, key: string): Promise<World> {
-  const completenessPace = { callsMs: 300, textsMs: 500, pollMs: 3_600_000 };
-  const world = await createWorld({
-    backend: 'postgres',
-    databaseUrl,
-    api: { url, key },
-    workers: { completenessPace },
-  });
+  const world = await createWorld({ ...quick, backend: 'postgres', databaseUrl, api: { url, key } });
   let closing: Promise<void> | undefined;
   const { close } = world;
   const closeOnce = () => (closing ??= close());

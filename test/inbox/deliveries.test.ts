@@ -11,11 +11,9 @@ const database = await migratedDatabase();
 const { db, query, value } = database;
 beforeEach(() => query('truncate ops.sync_targets, ops.deliveries'));
 
-const pauses = { activeMs: 0, refusedMs: 0 };
-
 function openInbox() {
   const due: DueTarget[] = [];
-  const inbox = createInbox(database, pauses, (enqueued) => void due.push(...enqueued));
+  const inbox = createInbox(database, (enqueued) => void due.push(...enqueued));
   const plain: Delivery = {
     ...{ eventType: 'AccountSMS', claimedType: undefined, contentType: 'application/json', userAgent: undefined },
     ...{ body: '{}', targets: [] },
@@ -157,7 +155,7 @@ describe('deadlocks', () => {
     const { accept } = openInbox();
     const transcripts = { kind: 'transcripts', key: '1700000002.1' } as const;
     const call = { kind: 'call', key: '1700000002.1' } as const;
-    await markDirty(db, [transcripts], pauses);
+    await markDirty(db, [transcripts]);
     const [claim] = await claimTargets(db, [transcripts]);
     if (!claim) throw new Error('nothing was pending');
     // The two halves of one settlement, with a delivery in between: a transcript of a call that was never read.
@@ -165,10 +163,10 @@ describe('deadlocks', () => {
     await db
       .transaction()
       .execute(async (tx) => {
-        await finishTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
+        await finishTargets(tx, [{ ...claim, state: 'active', error: undefined }], []);
         accepted = accept({ targets: [call, transcripts] }).then(() => 'kept', String);
         await until(async () => Number(await value(waitingForLocks)) > 0);
-        await markDirty(tx, [call], pauses);
+        await markDirty(tx, [call]);
       })
       // The sync runs such a transaction again.
       .catch(() => undefined);

@@ -21,14 +21,13 @@ beforeEach(() =>
   ),
 );
 
-const pauses = { activeMs: 0, refusedMs: 0 };
 const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
 /** What replays and reparses need, and how many targets were enqueued each time. */
 function open() {
   const batches: (readonly DueTarget[])[] = [];
-  return { batches, deps: { db, pauses, notify: (due: readonly DueTarget[]) => void batches.push(due) } };
+  return { batches, deps: { db, notify: (due: readonly DueTarget[]) => void batches.push(due) } };
 }
 const reparse = () => reparseDeliveries(open().deps);
 const reparsed = (count: number) => ({ deliveries: count, targets: count });
@@ -44,7 +43,7 @@ interface Kept {
 
 /** A delivery that points at one call; `days` ago. */
 async function keep(sequence: number, { isRecognized = true, body = '{}', unread, days = 0, ...more }: Kept = {}) {
-  await createInbox(database, pauses, () => undefined).accept({
+  await createInbox(database, () => undefined).accept({
     ...{ eventType: more.type ?? 'AccountEndedCalls', claimedType: undefined, contentType: 'application/json' },
     ...{ userAgent: 'a sender', body, unread: unread === undefined ? undefined : Buffer.from(unread) },
     targets: isRecognized ? [call(sequence)] : [],

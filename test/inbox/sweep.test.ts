@@ -21,8 +21,7 @@ function openSweep({ ending = Promise.resolve(), ...more }: Partial<SweepDeps> &
     read.push(`${kind} ${key}`);
     return ending;
   };
-  const pace = { everyMs: 3_600_000, lostAfterMs: 5_000 };
-  const loop = startSweep({ db, log: createLog('silent'), read: reading, ...more }, pace);
+  const loop = startSweep({ db, log: createLog('silent'), read: reading, ...more });
   onTestFinished(() => loop.close(0));
   /** Sweeps once; resolves to how many reads it began. */
   const once = async () => {
@@ -33,7 +32,7 @@ function openSweep({ ending = Promise.resolve(), ...more }: Partial<SweepDeps> &
   return { once, read, loop };
 }
 
-const mark = (...targets: readonly DirtyTarget[]) => markDirty(db, targets, { activeMs: 0, refusedMs: 0 });
+const mark = (...targets: readonly DirtyTarget[]) => markDirty(db, targets);
 const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` }) as const;
 const thread = { kind: 'thread', key: '15550000001/15550000002' } as const;
 const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));

@@ -9,9 +9,8 @@ const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = '', stallM
 const log = createLog('silent');
 const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'dispatcher' });
 const service = createService({ baseUrl: apiUrl, apiKey: key, log });
-const pauses = { activeMs: 0, refusedMs: 0 };
 const notify = () => undefined;
-const look = createThreadRefresh({ db, service, pauses, notify });
+const look = createThreadRefresh({ db, service, notify });
 
 async function arrive(step: string): Promise<void> {
   console.log(step);
@@ -38,7 +37,6 @@ const dispatcher = createDispatcher({
   },
   isBlocked: async () => false,
   mode: 'live',
-  pauses,
   notify,
   timing: { stallMs: Number(stallMs) },
 });

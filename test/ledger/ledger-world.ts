@@ -68,7 +68,6 @@ const quickTiming: LedgerTiming = {
 const isTriedAgain = `select exists (select from ops.sends
   where state in ('PLANNED', 'HELD') and due_at > now() and due_at < now() + interval '100 ms')`;
 
-const pauses = { activeMs: 0, refusedMs: 0 };
 let customers = 1_000;
 
 export async function openLedger(
@@ -92,7 +91,7 @@ export async function openLedger(
   });
   onTestFinished(() => service.close());
   const notify = () => undefined;
-  const readThread = createThreadRefresh({ db, service, pauses, notify });
+  const readThread = createThreadRefresh({ db, service, notify });
   const deps: LedgerDeps = {
     db,
     log: captured.log,
@@ -107,7 +106,6 @@ export async function openLedger(
         },
       ),
     mode: 'live',
-    pauses,
     notify,
     ...overrides,
     timing: { ...quickTiming, ...overrides.timing },

@@ -22,7 +22,7 @@ const posts = () =>
 test('a send whose answer does not come before the process ends is unknown, and no other leaves', async () => {
   const { context, sandbox } = world;
   const { line } = await sandbox.emit.sms({ number, text: 'Are you open?' });
-  const workers = await world.work({ sends: { everyMs: 50 } });
+  const workers = await world.work();
   await world.settled();
   sandbox.faults({ kind: 'slow', ms: 60_000, when: 'after', operation: 'sendMessage' });
   const [trigger] = await world.query<{ id: string; at: Date }>(

@@ -3,17 +3,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createContext } from '../../src/context.ts';
 import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
-import { type AlertPace, createOutages, findingsOf, type Outages, startAlerts } from '../../src/ops/alerts/watch.ts';
+import { createOutages, findingsOf, type Outages, startAlerts } from '../../src/ops/alerts/watch.ts';
 import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { awayFrom } from '../cli/away.ts';
 import { runInProcess } from '../cli/in-process.ts';
+import { hurry } from '../hurried.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type HttpReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
 import { settingsFor } from './receiver.ts';
 
+hurry(50);
 const database = await migratedDatabase();
 const { db, query, value } = database;
 const secretKey = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -45,7 +47,6 @@ const pause = (by: 'operator' | 'ledger', reason = 'Karen called from 1845555012
   );
 const resume = () => query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
 
-const quick: AlertPace = { everyMs: 50, leaseMs: 2_000, holdMs: 100, sendEveryMs: 20 };
 const targets = () => ({
   NOTIFY_WEBHOOK_URL: webhook.url,
   NOTIFY_WEBHOOK_SECRET: `whsec_${secretKey}`,
@@ -70,7 +71,7 @@ async function watching(
   });
   const context = await createContext(settings, { log, name: 'test', maxConnections: 4 });
   const reporting = reportProcess(context, role);
-  const alerts = startAlerts(context, outages ?? createOutages(context, quick));
+  const alerts = startAlerts(context, outages ?? createOutages(context));
   let isStopped = false;
   async function stop() {
     if (isStopped) return;
@@ -368,7 +369,7 @@ describe('an outage', () => {
   test('is told once by a process that waits for Postgres, and its end when it has started', async () => {
     const { url, letIn } = await awayFrom(database.url);
     const { log } = captureLog();
-    const outages = createOutages({ settings: settingsFor(url, targets()), log }, quick);
+    const outages = createOutages({ settings: settingsFor(url, targets()), log });
     const waiting = waitForPostgres(url, log, 1, outages.failed);
     await expect.poll(types).toEqual(['alert.began']);
     expect(dataOf()).toMatchObject({ check: 'database_unavailable' });

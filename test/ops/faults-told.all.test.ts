@@ -7,7 +7,7 @@ import { backends } from '../stores/backends.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
 import { migrated } from '../world/database.ts';
-import { createWorld, until, type World } from '../world.ts';
+import { createWorld, quick, until, type World } from '../world.ts';
 import { startHttpReceiver } from './alert-receivers.ts';
 
 const closing: (() => PromiseLike<unknown>)[] = [];
@@ -86,7 +86,8 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
 test('a Redis that is down is the only problem, and nobody is told to start another worker', async () => {
   const redis = await startRedis();
   closing.push(redis.stop);
-  const world = await open({ backend: 'redis', redisUrl: redis.url });
+  // Nothing reads what is overdue.
+  const world = await open({ backend: 'redis', redisUrl: redis.url, idle: /due/ });
   await redis.kill('SIGKILL');
   await world.query(overdue);
   await until(async () => (await problemsOf(world)).includes('queue_unreachable'));
@@ -100,11 +101,7 @@ test('a Redis that is down is the only problem, and nobody is told to start anot
 test('a revoked key is told in one sentence, gives way to a worse fault, and reading goes on by itself when it is valid', async () => {
   const redis = await startRedis();
   closing.push(redis.stop);
-  const world = await open({
-    backend: 'redis',
-    redisUrl: redis.url,
-    workers: { completenessPace: { callsMs: 300, textsMs: 500, pollMs: 3_600_000 } },
-  });
+  const world = await open({ ...quick, backend: 'redis', redisUrl: redis.url });
   await world.settled();
   await control(world, 'DELETE', '/keys/default');
   await world.deliver('AccountEndedCalls', { callId: '1783386668.1', status: 'missed' });
@@ -139,6 +136,7 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   const receiver = await startHttpReceiver();
   closing.push(() => receiver[Symbol.asyncDispose]());
   const world = await open({
+    ...quick,
     backend: 'postgres',
     environment: {
       NOTIFY_WEBHOOK_URL: receiver.url,
@@ -146,10 +144,7 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
     },
   });
   await world.settled();
-  const alerts = startAlerts(
-    world.context,
-    createOutages(world.context, { everyMs: 100, leaseMs: 2_000, holdMs: 100, sendEveryMs: 50 }),
-  );
+  const alerts = startAlerts(world.context, createOutages(world.context));
   closing.push(alerts.stop);
   // Only the list of lines needs the scope: it is read every minute.
   expect(

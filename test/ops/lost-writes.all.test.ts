@@ -15,7 +15,7 @@ import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { snapshotOf } from '../stores/databases.ts';
-import { createWorld, until } from '../world.ts';
+import { createWorld, quick, until } from '../world.ts';
 
 const rules = `
 rules:
@@ -27,9 +27,7 @@ rules:
 `;
 
 describe('a database that goes back in time', async () => {
-  const world = await createRulesWorld(rules, 'live', 'postgres', {
-    workers: { completenessPace: { callsMs: 200, textsMs: 200, pollMs: 3_600_000 } },
-  });
+  const world = await createRulesWorld(rules, 'live', 'postgres', quick);
   const { sandbox, query, value, context } = world;
   afterAll(() => world.close());
 

@@ -22,7 +22,6 @@ const database = await factsDatabase();
 const { db, insert, lines } = database;
 
 const log = createLog('silent');
-const pauses = { activeMs: 0, refusedMs: 0 };
 const erase = (number: string) => eraseNumber({ db, queues: { forget: async () => 0 }, knownAfterMs: 0 }, number);
 
 /** A delivery whose body names somebody. */
@@ -130,7 +129,7 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   const known = createErasedNumbers(db, log);
   known.stop();
   await known.refresh();
-  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
+  const inbox = createInbox(database, () => undefined, { erased: known });
   await erase('15557770313');
   await inbox.accept(telling('15557770313'));
   await inbox.accept(telling('15557770314'));
@@ -153,7 +152,7 @@ test('other spellings of a number go from what is held, and are kept out of what
   ];
   const known = createErasedNumbers(db, log);
   onTestFinished(known.stop);
-  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
+  const inbox = createInbox(database, () => undefined, { erased: known });
   const bodies = async () => {
     const rows = await query<{ body: string }>(db, 'select body from ops.deliveries where delivery_id > $1', [before]);
     return rows.map(({ body }) => body);
@@ -185,7 +184,7 @@ test('a delivery that cannot be judged is answered and read, and its body is not
   onTestFinished(known.stop);
   await known.refresh();
   expect(known.hasAny).toBe(true);
-  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
+  const inbox = createInbox(database, () => undefined, { erased: known });
   const target = { kind: 'thread', key: '12125559911/15557770999' } as const;
   const body = Array.from({ length: 30_000 }, (_, at) => 2_125_550_000 + at).join();
   expect(await inbox.accept({ ...telling('x'), body, targets: [target] })).toMatchObject({

@@ -50,15 +50,14 @@ describe.each(backends)('on %s', async (backend) => {
 
   /** Reads everything again that the mirror could be filled from: all targets, and call history by search. */
   async function readAgain(): Promise<void> {
-    const pauses = { activeMs: 0, refusedMs: 0 };
     const targets = await query<{ kind: 'call'; key: string }>('select kind, key from ops.sync_targets');
     const line = await value('select line from warehouse.sms_lines limit 1');
     const threads = [`${line}/${number}`, `${line}/${number}/${[number, other].join(',')}`];
     const bumps = [...targets, ...threads.map((key) => ({ kind: 'thread' as const, key }))];
-    notifier.notify(await markDirty(db, bumps, pauses));
+    notifier.notify(await markDirty(db, bumps));
     await query(`update ops.coverage set due_at = now(), claimed_until = '-infinity'`);
     const { notify } = notifier;
-    await createReconciler({ db, service: service as Service, log, pauses, notify }).round();
+    await createReconciler({ db, service: service as Service, log, notify }).round();
     await world.settled();
   }
 

@@ -55,7 +55,10 @@ async function live(): Promise<{ line: string; number: string }> {
   await sandbox.emit.sms({ ...thread, text: newWords, media: ['b.png'], sentAt: daysAgo(5) });
   for (const days of [100, 45, 5]) await sandbox.emit.call({ ...recorded, startTime: daysAgo(days) });
   await world.settled();
-  await until(async () => Number(await value('select count(distinct call_id) from warehouse.transcripts')) === 3);
+  await until(async () => {
+    await query('update ops.sync_targets set due_at = now() where dirty_version > clean_version');
+    return (await value(`select count(*)::integer from warehouse.calls where transcripts_state = 'complete'`)) === 3;
+  });
   await world.settled();
   // Answers with fields that no column holds.
   await query(`update warehouse.sms_messages set extra = jsonb_build_object('text', body)`);
@@ -103,7 +106,7 @@ test('content goes after its days, its rows keep their figures, and no read brin
     await query('update warehouse.sms_conversations set is_reread_owed = true');
     const targets = await query<{ kind: 'call'; key: string }>('select kind, key from ops.sync_targets');
     const { database, notifier } = retaining.context;
-    notifier.notify(await markDirty(database.db, targets, { activeMs: 0, refusedMs: 0 }));
+    notifier.notify(await markDirty(database.db, targets));
     await retaining.settled();
     expect((await seqs()).filter(({ seq }) => readBefore.has(seq))).toEqual([]);
     await isAsRetained();

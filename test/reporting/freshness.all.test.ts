@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import { createWorld } from '../world.ts';
 
-// The workers' own pace of working changes in, which no option makes quicker.
-const world = await createWorld({ backend: 'postgres' });
+// At the workers' own pace.
+const world = await createWorld({ backend: 'postgres', hurry: 1 });
 afterAll(() => world.close());
 
 const counted = () =>

@@ -21,8 +21,7 @@ const sandbox = await createSandbox({ seed: 34, calls: 300, threads: 40 });
 const log = createLog('silent');
 const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
 const sync = createSync({
-  ...{ db, service, log, notify: () => undefined, recheckDelays: [60] },
-  ...{ pauses: { activeMs: 0, refusedMs: 0 }, directoryEverySeconds: 600, now: () => new Date() },
+  ...{ db, service, log, notify: () => undefined, now: () => new Date() },
   onCallsGone: async () => undefined,
 });
 afterAll(async () => {
@@ -61,7 +60,7 @@ async function listedCalls(): Promise<CallSummary[]> {
 }
 
 async function mirror(targets: readonly Target[]): Promise<void> {
-  await markDirty(db, targets, { activeMs: 0, refusedMs: 0 });
+  await markDirty(db, targets);
   await Promise.all(targets.map((target) => sync.read(target, new AbortController().signal)));
   await drainRollups(db);
 }

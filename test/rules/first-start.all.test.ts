@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { addNumbers } from '../../src/completeness/gaps/candidate-threads.ts';
-import { until } from '../world.ts';
+import { quick, until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
 /* A first start with live rules, on an account with a history. */
@@ -17,6 +17,7 @@ rules:
 
 const world = await createRulesWorld(rules, 'live', 'postgres', {
   sandbox: { calls: 60, threads: 20 },
+  ...quick,
   workers: null,
   environment: { BACKFILL_DAYS: '30' },
 });
@@ -39,10 +40,7 @@ test('texts nobody who did not write or call since', async () => {
         await sandbox.emit.sms({ line: other, number, text: 'STOP', sentAt: hoursAgo(age + 1), announce: false });
     }
   }
-  await world.work({
-    sends: { everyMs: 50 },
-    completenessPace: { callsMs: 100, textsMs: 200, pollMs: 3_600_000 },
-  });
+  await world.work();
   const { db } = world.context.database;
   await until(async () => (await addNumbers(db, old)) === old.length);
   const isMirrored = `select (select count(*) from ops.backfills where is_automatic and finished_at is not null) = 2

@@ -13,7 +13,7 @@ rules:
 
 describe.each(backends)('on %s', async (backend) => {
   // Nothing but the job of a plan lets a send out soon.
-  const world = await createRulesWorld(rules, 'live', backend, { workers: { sends: { everyMs: 3_600_000 } } });
+  const world = await createRulesWorld(rules, 'live', backend, { idle: /sends|due work/ });
   const { sandbox, value } = world;
   afterAll(() => world.close());
 

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyRules } from '../../src/rules/versions.ts';
-import type { WorkerOptions } from '../../workers/workers.ts';
 import { temporaryFolder } from '../at-end.ts';
 import type { Backend } from '../stores/backends.ts';
 import { createWorld, until, type World, type WorldOptions } from '../world.ts';
@@ -35,9 +34,6 @@ export interface ActionRow {
   readonly reason: string | null;
 }
 
-/** The sends of a test settle in moments. */
-const quickSends: NonNullable<WorkerOptions['sends']> = { everyMs: 50 };
-
 /** With workers, the rules have been in force for a month. */
 export async function createRulesWorld(
   text: string,
@@ -51,7 +47,6 @@ export async function createRulesWorld(
     backend,
     ...options,
     sandbox: { deliveryRetriesMs: [50], ...options.sandbox },
-    workers: options.workers === null ? null : { sends: quickSends, ...options.workers },
     environment: { RULES_MODE: mode, RULES_FILE: rulesFile, TIME_ZONE: 'UTC', ...options.environment },
   });
   const { query, value } = world;

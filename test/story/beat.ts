@@ -21,6 +21,7 @@ export class StepBeat implements Beat {
   }
 
   now = () => Date.now();
+  ms = (ms: number) => ms;
   rest = () => Promise.resolve();
 
   after(ms: number, run: () => void, loop?: string): () => void {

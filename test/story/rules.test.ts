@@ -593,7 +593,7 @@ test('a reaction is a trigger of the rules that ask for it alone, and does not e
 describe('what a read of history is the first to see', () => {
   const readAsHistory = async () => {
     const target = { kind: 'thread', key: `${line}/${number}`, priority: priorities.history } as const;
-    await markDirty(db, [target], { activeMs: 0, refusedMs: 0 });
+    await markDirty(db, [target]);
     await world.quiet();
   };
   beforeEach(() => world.rules('rules: [{ name: text, on: message_received, do: [{ comment: A text. }] }]'));

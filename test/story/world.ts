@@ -100,7 +100,7 @@ export async function createStoryWorld(options: StoryOptions = {}) {
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const asks = asking(context.database.db);
   await moveClock(asks, firstTuesday - Date.now());
-  const workers = await startWorkers(context, { role: 'start', directoryEverySeconds: 86_400 });
+  const workers = await startWorkers(context, { role: 'start' });
   const { service, database } = context;
   if (!service) throw new Error('A story has a service');
   await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret });

@@ -9,7 +9,6 @@ import { callId, shownCall } from './call-service.ts';
 
 /** As docs/operations.md states it, of one worker process. */
 const places = 360;
-const pauses = { activeMs: 0, refusedMs: 60_000 };
 
 test('places for reads of unconfirmed targets come back when Postgres fails as the others are given back', async () => {
   const { db, query, ...database } = await migratedDatabase();
@@ -22,8 +21,7 @@ test('places for reads of unconfirmed targets come back when Postgres fails as t
     await database[Symbol.asyncDispose]();
   });
   const sync = createSync({
-    ...{ db, service: client, log, pauses, recheckDelays: [60], directoryEverySeconds: 600, now: () => new Date() },
-    ...{ notify: () => undefined },
+    ...{ db, service: client, log, now: () => new Date(), notify: () => undefined },
   });
   /** Has more new calls read than there are places. Resolves to how many were mirrored. */
   async function readFlood(): Promise<number> {
@@ -34,7 +32,7 @@ test('places for reads of unconfirmed targets come back when Postgres fails as t
     };
     const flood = Array.from({ length: places + 40 }, () => ({ kind: 'call', key: callId() }) as const);
     const marked = flood.map((target) => ({ ...target, priority: unconfirmed.single }));
-    await markDirty(db, marked, pauses);
+    await markDirty(db, marked);
     let ended = 0;
     const reads = flood.map(async () => {
       const outcome = await sync.readNext('calls', new AbortController().signal).catch(() => undefined);

@@ -6,7 +6,6 @@ import { openReaders, whole } from './readers.ts';
 
 const { query, value, withCall, openReader, tell } = await openReaders();
 
-const recheckDelays = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 const numberOf = (id: string) => Number(id.split('.')[1]);
 /** A call that was recorded, and has nothing to hear yet. */
 const bare = (id: string): ShownCall => ({ call: { data: shownCall(id) } });
@@ -38,7 +37,7 @@ test('a missing recording is pending at first, gone after the last look, and loo
   const { id, skipTo, readAll, readOnce, read, readIfPending, shows, states } = await withCall(bare);
   await readOnce();
   expect(await states()).toBe('pending 0 -');
-  skipTo(200);
+  skipTo(90_000);
   await readAll('recordings');
   expect(await states()).toBe('gone 0 -');
   await readAll('transcripts');
@@ -191,9 +190,8 @@ describe('a call of more legs than recordings', () => {
     },
   });
   const withLegs = (more: object = {}) =>
-    withCall(
-      (id) => callWith({ legs: [{ uniqueId: id }, { uniqueId: `${id}1`, bridgedFromCallId: id }], ...more })(id),
-      { recheckDelays },
+    withCall((id) =>
+      callWith({ legs: [{ uniqueId: id }, { uniqueId: `${id}1`, bridgedFromCallId: id }], ...more })(id),
     );
 
   test.each([{ transferred: 0 }, { transferred: undefined }, { transferred: 1, legs: undefined }])(
@@ -213,12 +211,12 @@ describe('a call of more legs than recordings', () => {
   );
 
   test('has a second recording and its transcript found, and is looked at no more', async () => {
-    const { id, skipTo, look, readIfPending, readOnce, shows, states } = await withLegs();
+    const { id, skipTo, look, readOnce, shows, states } = await withLegs();
     await readOnce();
     shows(second(id));
     skipTo(61);
     await look('recordings');
-    await readIfPending('transcripts');
+    await look('transcripts');
     expect(await states()).toBe('complete 2 complete 2');
     const pairs = `select string_agg(leg_unique_id || ' ' || leg_pairing, ', ' order by transcript_id) from warehouse.transcripts`;
     expect(await value(`${pairs} where call_id = $1`, id)).toBe(`${id} exact, ${id}1 exact`);
@@ -229,19 +227,19 @@ describe('a call of more legs than recordings', () => {
     ['within a day', 80_000, 'mirrored'],
     ['later', 90_000, 'not_pending'],
   ] as const)('has its recordings read again when it is hinted at again %s', async (_when, at, ended) => {
-    const { id, skipTo, look, read, readIfPending, readOnce, shows } = await withLegs();
+    const { id, skipTo, look, read, readOnce, shows } = await withLegs();
     await readOnce();
     skipTo(4_000);
     await look('recordings');
     shows(second(id));
     skipTo(at);
     await read();
-    expect(await readIfPending('recordings')).toBe(ended);
+    expect(await look('recordings')).toBe(ended);
   });
 });
 
 test('a usual call costs one read of it, of its recordings and of its transcripts, however often it is looked for', async () => {
-  const { service, skipTo, look, readOnce } = await withCall(whole, { recheckDelays });
+  const { service, skipTo, look, readOnce } = await withCall(whole);
   await readOnce();
   for (const at of [61, 301, 3_601, 86_401]) {
     skipTo(at);
@@ -273,7 +271,7 @@ test('a transcript without words is pending until its words or a summary of them
   await look('transcripts');
   expect(await states()).toBe('complete 1 complete 1');
   shows(shown({ segments: [] }));
-  skipTo(121);
+  skipTo(90_000);
   await read('transcripts');
   expect(await states()).toBe('complete 1 complete 1');
 });
@@ -295,7 +293,7 @@ describe('an event that outran the end of its call', () => {
   });
 
   test('is told from one of a call that lasts', async () => {
-    const { id, readIfPending, dueIn } = await withCall(callWith(lasting), { secondsAgo: 9_000 });
+    const { id, readIfPending, dueIn } = await withCall(callWith(lasting), { secondsAgo: 90_000 });
     await tell('AccountRealTimeCalls', { kind: 'call', key: id });
     await readIfPending('call');
     expect(await dueIn()).toBeUndefined();
@@ -303,7 +301,7 @@ describe('an event that outran the end of its call', () => {
 
   test('has a call that never shows an end looked for some minutes, and its recordings as from what it lasted', async () => {
     const shown = (id: string) => ({ call: { data: shownCall(id, { endTime: undefined, durationSeconds: 4_200 }) } });
-    const { id, readIfPending, dueIn } = await withCall(shown, { secondsAgo: 4_200, recheckDelays });
+    const { id, readIfPending, dueIn } = await withCall(shown, { secondsAgo: 4_200 });
     await tell('AccountEndedCalls', { kind: 'call', key: id });
     await query(`update ops.deliveries set received_at = now() - interval '301 seconds'`);
     await readIfPending('call');

@@ -10,12 +10,7 @@ import { type Reply, startOddService } from '../world/service.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording, shownTranscript } from './call-service.ts';
 import { messages, type ShownMessage, type ThreadHabits, threadService } from './thread-service.ts';
 
-export interface ReaderOptions {
-  readonly recheckDelays?: readonly number[];
-}
-
 export const line = '15550000001';
-const noPauses = { activeMs: 0, refusedMs: 0 };
 
 /** Readers at a database of their own for the test file that calls this at its top level. */
 export async function openReaders() {
@@ -26,11 +21,11 @@ export async function openReaders() {
 /** Reads targets one by one from services that answer as the tests say: no queue, no waiting. */
 export function readersOf(database: Pick<TestDatabase, 'db' | 'pool' | 'query' | 'value'>) {
   const { db, query, value } = database;
-  const inbox = createInbox(database, noPauses, () => undefined);
+  const inbox = createInbox(database, () => undefined);
   const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, body: '{}' };
   let parties = 2;
 
-  async function openReader({ recheckDelays = [60, 120] }: ReaderOptions = {}) {
+  async function openReader() {
     const service = await startOddService();
     const { log, text: logged } = captureLog();
     const limits = { retry: { tries: 1 }, circuit: { failures: 1_000 } };
@@ -42,7 +37,7 @@ export function readersOf(database: Pick<TestDatabase, 'db' | 'pool' | 'query' |
     const due: DueTarget[] = [];
     let ahead = 0;
     const sync = createSync({
-      ...{ db, service: client, log, pauses: noPauses, recheckDelays, directoryEverySeconds: 600 },
+      ...{ db, service: client, log },
       now: () => new Date(Date.now() + ahead * 1_000),
       notify: (enqueued) => void due.push(...enqueued),
     });
@@ -57,7 +52,7 @@ export function readersOf(database: Pick<TestDatabase, 'db' | 'pool' | 'query' |
     }
     /** Makes the target due now, and reads it. */
     async function read(kind: TargetKind, key: string): Promise<ReadOutcome> {
-      await markDirty(db, [{ kind, key }], noPauses);
+      await markDirty(db, [{ kind, key }]);
       return look(kind, key);
     }
     return {
@@ -143,10 +138,10 @@ export function readersOf(database: Pick<TestDatabase, 'db' | 'pool' | 'query' |
       };
     },
     /** A call that nobody else reads, and a service that shows it alone. */
-    async withCall(shown: (id: string) => ShownCall, options: ReaderOptions & { readonly secondsAgo?: number } = {}) {
+    async withCall(shown: (id: string) => ShownCall, options: { readonly secondsAgo?: number } = {}) {
       const id = callId(options.secondsAgo);
       const calls = new Map([[id, shown(id)]]);
-      const reader = await openReader(options);
+      const reader = await openReader();
       const usual = callService(calls);
       reader.service.answer = usual;
       const read = (kind: TargetKind = 'call') => reader.read(kind, id);

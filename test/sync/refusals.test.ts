@@ -173,7 +173,7 @@ test('a hint during a read leaves its target pending, and causes another read', 
   const usual = service.answer;
   service.answer = async (asked) => {
     service.answer = usual;
-    await markDirty(db, [{ kind: 'call', key: id }], { activeMs: 0, refusedMs: 0 });
+    await markDirty(db, [{ kind: 'call', key: id }]);
     return usual(asked);
   };
   expect(await read()).toBe('mirrored');

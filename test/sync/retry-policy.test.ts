@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, ServiceError } from '../../src/api-client/errors.ts';
-import { defaultRecheckDelays, nextRecheck } from '../../src/sync/rechecks.ts';
+import { nextRecheck, recheckDelays } from '../../src/sync/rechecks.ts';
 import { decideRetry } from '../../src/sync/retry-policy.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
@@ -98,15 +98,15 @@ describe('the next look', () => {
     [3_599, 1],
     [86_399, 1],
   ])('%i seconds after the end is %i seconds ahead', (elapsed, ahead) => {
-    expect(nextRecheck(defaultRecheckDelays, ended, since(elapsed))).toBe(ahead);
+    expect(nextRecheck(recheckDelays, ended, since(elapsed))).toBe(ahead);
   });
 
   test('is none when the last one is over', () => {
-    expect(nextRecheck(defaultRecheckDelays, ended, since(86_400))).toBeUndefined();
+    expect(nextRecheck(recheckDelays, ended, since(86_400))).toBeUndefined();
     expect(nextRecheck([], ended, ended)).toBeUndefined();
   });
 
   test('at a call that ends in the future is no further ahead than the last look', () => {
-    expect(nextRecheck(defaultRecheckDelays, since(10_000_000), ended)).toBe(86_400);
+    expect(nextRecheck(recheckDelays, since(10_000_000), ended)).toBe(86_400);
   });
 });

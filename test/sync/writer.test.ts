@@ -11,13 +11,12 @@ import { callId } from './call-service.ts';
 const database = await migratedDatabase();
 const { db, query, value } = database;
 
-const pauses = { activeMs: 0, refusedMs: 0 };
-const { write } = createWriter({ db, pauses, notify: () => undefined });
+const { write } = createWriter({ db, notify: () => undefined });
 
 async function claimOf(key = callId()): Promise<Claim> {
-  await markDirty(db, [{ kind: 'call', key }], pauses);
-  // Whoever claimed it before gives it back.
-  await query(`update ops.sync_targets set claimed_until = '-infinity' where key = $1`, key);
+  await markDirty(db, [{ kind: 'call', key }]);
+  // Whoever claimed it before gives it back, and a while has passed.
+  await query(`update ops.sync_targets set claimed_until = '-infinity', due_at = now() where key = $1`, key);
   const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
   if (!claim) throw new Error('nothing was pending');
   return claim;

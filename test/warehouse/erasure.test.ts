@@ -203,7 +203,7 @@ describe('a thread', () => {
     await remember();
     const keys = [`${line}/${gone}`, `${line}/15550000001/15550000001,${gone}`, `${line}/15550000003`];
     const bumps = keys.map((key) => ({ kind: 'thread', key }) as const);
-    await markDirty(db, bumps, { activeMs: 0, refusedMs: 0 });
+    await markDirty(db, bumps);
     expect(await query('select key from ops.sync_targets')).toEqual([{ key: `${line}/15550000003` }]);
   });
 

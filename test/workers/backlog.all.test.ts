@@ -8,12 +8,9 @@ import { type OddService, startOddService } from '../world/service.ts';
 import { createWorld, until, type World } from '../world.ts';
 
 /** Twice as many as may read at a time, and few enough that a loaded machine reads a backlog within its leases. */
-const handlers = 2 * queueSettings.calls.reads;
+const jobs = 2 * queueSettings.calls.reads;
 /** More than can be in hand, so that somebody has to go on. */
-const backlog = 3 * handlers;
-
-/** Without a sweep: what nobody enqueues is read by those who go on. */
-const sweepPace = { everyMs: 3_600_000, lostAfterMs: 3_600_000 };
+const backlog = 3 * jobs;
 
 const stages = new Map<string, { service: OddService; world: World }>();
 for (const backend of backends) {
@@ -55,7 +52,7 @@ describe.each(backends)('on %s', (backend) => {
     return calls;
   }
   async function work() {
-    const workers = await world.work({ queues: ['calls'], handlers, sweepPace });
+    const workers = await world.work({ queues: ['calls'] });
     onTestFinished(() => workers.close(2_000));
     return workers;
   }
@@ -67,7 +64,7 @@ describe.each(backends)('on %s', (backend) => {
   test('a backlog is read without a job for each, every call once', async () => {
     service.answer = shows;
     const calls = await due(backlog);
-    await enqueue(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, jobs));
     await work();
     await settled();
     expect([asked().length, new Set(asked()).size]).toEqual([backlog, backlog]);
@@ -94,12 +91,12 @@ describe.each(backends)('on %s', (backend) => {
       return shows(one);
     };
     const calls = await due(backlog);
-    await enqueue(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, jobs));
     const workers = await work();
-    await until(() => asked().length > handlers / 2);
+    await until(() => asked().length > jobs / 2);
     await workers.close(5_000);
     expect(await pending()).toBeGreaterThan(0);
-    await enqueue(calls.slice(-handlers));
+    await enqueue(calls.slice(-jobs));
     await work();
     await settled();
     expect(asked()).toHaveLength(backlog);
@@ -126,12 +123,12 @@ describe.each(backends)('on %s', (backend) => {
   test('nobody goes on while the service fails', async () => {
     service.answer = () => ({ status: 500, body: 'no' });
     const calls = await due(backlog);
-    await enqueue(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, jobs));
     await work();
     await until(isAnswered);
     const claimed = 'select count(*)::integer from ops.sync_targets where claimed_until > now()';
     await until(async () => (await value(claimed)) === 0);
     const tried = 'select count(*)::integer from ops.sync_targets where claimed_version > 0';
-    expect(await value(tried)).toBeLessThanOrEqual(handlers);
+    expect(await value(tried)).toBeLessThanOrEqual(jobs);
   });
 });

@@ -8,6 +8,8 @@ export interface Asked {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: string;
+  /** The delivery that caused it. */
+  readonly requestId: string | undefined;
 }
 
 /** `data` in its envelope, an `error` in its own, or a `body` as it is. */
@@ -34,7 +36,8 @@ export async function startOddService(): Promise<OddService> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
-    const one = { method: request.method ?? '', path, query: url.searchParams, body };
+    const requestId = request.headers['x-request-id']?.toString();
+    const one = { method: request.method ?? '', path, query: url.searchParams, body, requestId };
     asked.push(one);
     const reply = written(await service.answer(one));
     response.writeHead(reply.status, { 'content-type': reply.contentType }).end(reply.body);

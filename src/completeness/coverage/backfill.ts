@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { type Service, ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../../db/database.ts';
-import { markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import { markDirty, priorities } from '../../inbox/targets.ts';
 import { backoffMs } from '../../shared/backoff.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { mirrorPage } from './call-pages.ts';
@@ -49,12 +49,12 @@ const maxRangeHours = 31 * 24;
  * when the service refuses, or fails for half an hour; the same call then resumes.
  */
 export async function backfillCalls(
-  deps: ListerDeps & { readonly pauses: ReadPauses; readonly onWait?: OnWait },
+  deps: ListerDeps & { readonly onWait?: OnWait },
   { range, withArtefacts }: CallBackfill,
   onProgress: (progress: BackfillProgress) => void,
   signal: AbortSignal,
 ): Promise<BackfillOutcome> {
-  const { db, pauses, service, onWait = () => undefined } = deps;
+  const { db, service, onWait = () => undefined } = deps;
   const hoursToFill = wholeHours(range);
   const { id, doneUntil, isResumed } = await openBackfill(db, hoursToFill, withArtefacts);
   const outageRetry = createOutageRetry(onWait);
@@ -65,7 +65,6 @@ export async function backfillCalls(
     readPriority: withArtefacts ? priorities.history : undefined,
     readsMissingLegs: withArtefacts,
     isWatched: false,
-    pauses,
   };
   const unproven: UnprovenPart[] = [];
   let compared = 0;
@@ -104,7 +103,6 @@ export async function backfillCalls(
       await markDirty(
         tx,
         unlisted.map((key) => ({ kind: 'call', key, priority: priorities.history })),
-        pauses,
       );
       await saveCursor(tx, id, part.to, calls.size);
     });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallSummary } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, type Transaction } from '../../db/database.ts';
 import { areReadsWaiting } from '../../inbox/claims.ts';
-import { type DirtyTarget, type DueTarget, markDirty, type Priority, type ReadPauses } from '../../inbox/targets.ts';
+import { type DirtyTarget, type DueTarget, markDirty, type Priority } from '../../inbox/targets.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Provenance } from '../../warehouse/upsert.ts';
 import { type CallWrite, following } from '../../warehouse/what-follows.ts';
@@ -33,7 +33,7 @@ export async function mirrorPage(
   db: Database,
   calls: readonly CallSummary[],
   read: Provenance,
-  { readPriority, readsMissingLegs = false, isWatched, pauses }: MirrorOptions & { readonly pauses: ReadPauses },
+  { readPriority, readsMissingLegs = false, isWatched }: MirrorOptions,
 ): Promise<{ due: DueTarget[]; changed: number }> {
   for (let waitedMs = 0; waitedMs < maxWaitMs && (await areReadsWaiting(db)); waitedMs += waitMs) await sleep(waitMs);
   const all = calls.map((call) => ({ call, read }));
@@ -48,13 +48,13 @@ export async function mirrorPage(
     if (readPriority === undefined) return { due: [], changed: 0 };
     const toRead = writes.filter((each) => each.isChanged || (readsMissingLegs && lacksLegs(each)));
     const targets = toRead.map(({ callId }): DirtyTarget => ({ kind: 'call', key: callId, priority: readPriority }));
-    return { due: await markDirty(tx, targets, pauses), changed: writes.filter(({ isChanged }) => isChanged).length };
+    return { due: await markDirty(tx, targets), changed: writes.filter(({ isChanged }) => isChanged).length };
   });
 }
 
 /** Lists a range and mirrors each page as it arrives. `changed` counts new and changed calls. */
 export async function mirrorRange(
-  { db, pauses, notify }: { db: Database; pauses: ReadPauses; notify: (due: readonly DueTarget[]) => void },
+  { db, notify }: { db: Database; notify: (due: readonly DueTarget[]) => void },
   lister: CallLister,
   range: TimeRange,
   options: MirrorOptions,
@@ -64,7 +64,7 @@ export async function mirrorRange(
   const listing = await lister.list(
     range,
     async (page, read) => {
-      const mirrored = await mirrorPage(db, page, read, { ...options, pauses });
+      const mirrored = await mirrorPage(db, page, read, options);
       changed += mirrored.changed;
       notify(mirrored.due);
     },

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, sql } from '../../db/database.ts';
-import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import { type DueTarget, markDirty, priorities } from '../../inbox/targets.ts';
 import type { Log } from '../../shared/log.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { mirrorPage, mirrorRange } from './call-pages.ts';
@@ -19,7 +19,6 @@ import { createCallLister, type ListerDeps } from './listing.ts';
 
 export interface ReconcileDeps extends ListerDeps {
   readonly log: Log;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
 }
 
@@ -31,7 +30,7 @@ export type Reconciler = ReturnType<typeof createReconciler>;
 
 /** Compares call history with the service, hour by hour, and mirrors missing calls. */
 export function createReconciler(deps: ReconcileDeps) {
-  const { db, log, pauses, notify } = deps;
+  const { db, log, notify } = deps;
   const lister = createCallLister(deps);
   const now = { readPriority: priorities.live, isWatched: true, isProof: false };
 
@@ -45,7 +44,6 @@ export function createReconciler(deps: ReconcileDeps) {
       return markDirty(
         tx,
         unlisted.map((key) => ({ kind: 'call', key })),
-        pauses,
       );
     });
     notify(due);
@@ -119,11 +117,7 @@ export function createReconciler(deps: ReconcileDeps) {
     mirror: async (range: TimeRange) => (await mirrorRange(deps, lister, range, now, undefined)).changed,
     /** Mirrors the calls that ended in a range up to now, without comparing. Rejects with `ServiceError`. */
     mirrorEnded: (range: TimeRange, signal?: AbortSignal) =>
-      lister.listEnded(
-        range,
-        async (page, read) => notify((await mirrorPage(db, page, read, { ...now, pauses })).due),
-        signal,
-      ),
+      lister.listEnded(range, async (page, read) => notify((await mirrorPage(db, page, read, now)).due), signal),
   };
 }
 

@@ -1,13 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../../db/database.ts';
-import {
-  type DirtyTarget,
-  type DueTarget,
-  markDirty,
-  type Priority,
-  priorities,
-  type ReadPauses,
-} from '../../inbox/targets.ts';
+import { type DirtyTarget, type DueTarget, markDirty, type Priority, priorities } from '../../inbox/targets.ts';
 import { type Pair, type Thread, threadKey } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { hasErasures } from '../../warehouse/erasure/erased.ts';
@@ -151,7 +144,7 @@ export async function reopenProbed(
 export function probe(
   db: Database,
   max: number,
-  { priority = priorities.history, pauses }: { readonly priority?: Priority; readonly pauses: ReadPauses },
+  priority: Priority = priorities.history,
 ): Promise<{ probed: number; due: DueTarget[] }> {
   return db.transaction().execute(async (tx) => {
     const open = await query(
@@ -166,7 +159,6 @@ export function probe(
     const due = await markDirty(
       tx,
       open.map(({ line, number }) => ({ kind: 'thread', key: `${line}/${number}`, priority })),
-      pauses,
     );
     return { probed: open.length, due };
   });
@@ -208,18 +200,13 @@ export function threadTargets(threads: readonly Thread[], priority: Priority): D
 }
 
 /** Marks the most recent threads of a line dirty: a lost text most likely belongs to one of them. */
-export async function rereadNewestThreads(
-  tx: Transaction,
-  line: string,
-  max: number,
-  pauses: ReadPauses,
-): Promise<DueTarget[]> {
+export async function rereadNewestThreads(tx: Transaction, line: string, max: number): Promise<DueTarget[]> {
   const threads = await query(
     tx,
     sql<Thread>`select ${threadColumns} from warehouse.sms_conversations c
      where line = ${line} and deleted_at is null order by last_message_at desc nulls last limit ${max}`,
   );
-  return markDirty(tx, threadTargets(threads, priorities.live), pauses);
+  return markDirty(tx, threadTargets(threads, priorities.live));
 }
 
 /**
@@ -231,7 +218,6 @@ export async function rereadThreadsBefore(
   line: string,
   before: Date,
   max: number,
-  pauses: ReadPauses,
 ): Promise<DueTarget[]> {
   const threads = await query(
     tx,
@@ -242,7 +228,7 @@ export async function rereadThreadsBefore(
        where line = ${line} and deleted_at is null and coalesce(thread_fetched_at, '-infinity') < ${before}
      ) c order by least(by_text, by_read), by_text limit ${max}`,
   );
-  return markDirty(tx, threadTargets(threads, priorities.live), pauses);
+  return markDirty(tx, threadTargets(threads, priorities.live));
 }
 
 /**
@@ -252,7 +238,7 @@ export async function rereadThreadsBefore(
 export async function rereadActiveThreads(
   tx: Transaction,
   range: TimeRange,
-  { activeDays, max, pauses }: { readonly activeDays: number; readonly max: number; readonly pauses: ReadPauses },
+  { activeDays, max }: { readonly activeDays: number; readonly max: number },
 ): Promise<{ count: number; due: DueTarget[] }> {
   const threads = await query(
     tx,
@@ -261,7 +247,7 @@ export async function rereadActiveThreads(
        and coalesce(thread_fetched_at, '-infinity') < to_timestamp(${range.to})
      order by last_message_at desc limit ${max}`,
   );
-  return { count: threads.length, due: await markDirty(tx, threadTargets(threads, priorities.history), pauses) };
+  return { count: threads.length, due: await markDirty(tx, threadTargets(threads, priorities.history)) };
 }
 
 /** A held thread that is pending because its number was listed. */
@@ -285,7 +271,7 @@ export interface Reread {
 export function rereadListedNumbers(
   db: Database,
   listed: readonly ListedNumber[],
-  { max, pauses }: { readonly max: number; readonly pauses: ReadPauses },
+  { max }: { readonly max: number },
 ): Promise<Reread> {
   return inTransaction(db, async (tx) => {
     const rows = await query(
@@ -304,7 +290,7 @@ export function rereadListedNumbers(
        returning ${threadColumns}, (select count(*)::integer from held) as held`,
     );
     const targets = threadTargets(rows, priorities.history);
-    const due = await markDirty(tx, targets, pauses);
+    const due = await markDirty(tx, targets);
     const keys = targets.map(({ key }) => key);
     const pending = await query(
       tx,

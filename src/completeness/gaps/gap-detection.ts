@@ -1,6 +1,6 @@
 import { ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, retryDeadlock, sql } from '../../db/database.ts';
-import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import { type DueTarget, markDirty, priorities } from '../../inbox/targets.ts';
 import type { Thread } from '../../shared/thread.ts';
 import { ourLines } from '../../warehouse/lines.ts';
 import { claimGaps, closeGap, failGap, hasOpenCallGap, type OpenGap } from '../coverage/reconcile.ts';
@@ -26,7 +26,7 @@ export type GapDetection = ReturnType<typeof createGapDetection>;
 
 /** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
 export function createGapDetection(deps: GapDetectionDeps) {
-  const { db, log, pauses, notify, polledReads = () => Promise.resolve(undefined) } = deps;
+  const { db, log, notify, polledReads = () => Promise.resolve(undefined) } = deps;
   let isFailing = false;
 
   async function compare(signal: AbortSignal | undefined, reads: number | undefined): Promise<void> {
@@ -38,7 +38,7 @@ export function createGapDetection(deps: GapDetectionDeps) {
       if (!(error instanceof ServiceError)) throw error;
       if (!isFailing) log.warn({ err: error }, 'Unread counts cannot be compared at present');
       isFailing = true;
-      if (error.advice === 'scope' || error.advice === 'credential') notify(await rereadNewest(db, pauses));
+      if (error.advice === 'scope' || error.advice === 'credential') notify(await rereadNewest(db));
     }
   }
 
@@ -59,10 +59,10 @@ export function createGapDetection(deps: GapDetectionDeps) {
     const added = await addCallers(db, period, { evidence: 'gap', line: 'called', arrivedBy: period.to });
     const due: DueTarget[] = [];
     for (const line of await ourLines(db)) {
-      due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, pauses))));
+      due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine))));
     }
     const rest = await inTransaction(db, (tx) =>
-      rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound, pauses }),
+      rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound }),
     );
     notify([...due, ...rest.due]);
     // Callers during the gap are candidates too, so the gap stays open until its calls are known.
@@ -79,9 +79,9 @@ export function createGapDetection(deps: GapDetectionDeps) {
       await searchGaps(signal);
       if (signal?.aborted) return;
       const max = (await polledReads()) ?? maxSettledRereads;
-      notify(await retryDeadlock(() => rereadSettled(db, max, pauses)));
+      notify(await retryDeadlock(() => rereadSettled(db, max)));
       if (signal?.aborted) return;
-      notify((await retryDeadlock(() => probe(db, probesPerRound, { pauses }))).due);
+      notify((await retryDeadlock(() => probe(db, probesPerRound))).due);
     },
     /** Compares the unread counts of all lines with the mirror, unless they are polled. */
     async compareUnread(signal?: AbortSignal): Promise<void> {
@@ -93,13 +93,13 @@ export function createGapDetection(deps: GapDetectionDeps) {
 }
 
 /** A refusal is told, and retried, by whoever reads a target (`inbox/parking.ts`): so that does not wait for the next text. */
-async function rereadNewest(db: Database, pauses: ReadPauses): Promise<DueTarget[]> {
+async function rereadNewest(db: Database): Promise<DueTarget[]> {
   const newest = await query(
     db,
     sql<Thread>`select ${threadColumns} from warehouse.sms_conversations c
      where deleted_at is null order by last_message_at desc nulls last limit 1`,
   );
-  return markDirty(db, threadTargets(newest, priorities.live), pauses);
+  return markDirty(db, threadTargets(newest, priorities.live));
 }
 
 /** Days after the last change of a thread at which it is read completely once more. */
@@ -110,7 +110,7 @@ const maxSettledRereads = 200;
  * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so it
  * misses late receipts and deletions of older ones.
  */
-function rereadSettled(db: Database, max: number, pauses: ReadPauses): Promise<DueTarget[]> {
+function rereadSettled(db: Database, max: number): Promise<DueTarget[]> {
   return db.transaction().execute(async (tx) => {
     const threads = await query(
       tx,
@@ -127,6 +127,6 @@ function rereadSettled(db: Database, max: number, pauses: ReadPauses): Promise<D
        where c.conversation_id = due.conversation_id
        returning ${threadColumns}`,
     );
-    return markDirty(tx, threadTargets(threads, priorities.history), pauses);
+    return markDirty(tx, threadTargets(threads, priorities.history));
   });
 }

@@ -1,7 +1,7 @@
 import type { Answer, Service, UnreadCounts } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
-import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import { type DueTarget, markDirty, priorities } from '../../inbox/targets.ts';
 import type { Log } from '../../shared/log.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
@@ -40,7 +40,6 @@ export interface GapDetectionDeps {
   readonly db: Database;
   readonly service: Service;
   readonly log: Log;
-  readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   /** How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do. */
   readonly polledReads?: () => Promise<number | undefined>;
@@ -72,7 +71,7 @@ export async function compareUnread(
   signal?: AbortSignal,
   polledReads?: number,
 ): Promise<LineUnread[]> {
-  const { db, service, notify, log, pauses } = deps;
+  const { db, service, notify, log } = deps;
   const answer = await service.unread.counts({}, signal && { signal });
   const reported = countsOf(answer, await ourLines(db));
   const lines = [...reported.keys()];
@@ -111,8 +110,7 @@ export async function compareUnread(
     // The sender may call only now. Nobody who was probed before is probed again.
     const arrivedBy = new Date(0);
     if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
-    if (each.state === 'ahead')
-      notify(await db.transaction().execute((tx) => rereadUnread(tx, line, pauses, polledReads)));
+    if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, polledReads)));
   }
   return judged;
 }
@@ -170,14 +168,14 @@ function secondsBehind({ behindSince }: LineHistory, at: Date): number {
   return behindSince === undefined ? 0 : (at.getTime() - behindSince.getTime()) / 1_000;
 }
 
-async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, at: Date): Promise<DueTarget[]> {
+async function search({ db }: GapDetectionDeps, compared: ComparedLine, at: Date): Promise<DueTarget[]> {
   if (compared.state !== 'behind' || secondsBehind(compared.past, at) < graceSeconds) return [];
   const { line, past } = compared;
   if (await hasLateReads(db, line)) return [];
   await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy: past.behindSince });
   if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
-  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, pauses));
-  return [...due, ...(await probe(db, maxProbes, { priority: priorities.live, pauses })).due];
+  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads));
+  return [...due, ...(await probe(db, maxProbes, priorities.live)).due];
 }
 
 /**
@@ -185,7 +183,7 @@ async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, 
  * share `max` reads.
  */
 async function searchPolled(
-  { db, pauses, notify }: GapDetectionDeps,
+  { db, notify }: GapDetectionDeps,
   behind: readonly ComparedLine[],
   at: Date,
   max: number,
@@ -195,12 +193,12 @@ async function searchPolled(
     if (await hasLateReads(db, line)) continue;
     const arrivedBy = (await risenAt(db, line)) ?? past.behindSince ?? at;
     const share = Math.ceil(left / (behind.length - index));
-    const due = await db.transaction().execute((tx) => rereadThreadsBefore(tx, line, arrivedBy, share, pauses));
+    const due = await db.transaction().execute((tx) => rereadThreadsBefore(tx, line, arrivedBy, share));
     left -= due.length;
     notify(due);
     if (due.length < share) await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy });
   }
-  if (behind.length > 0 && left > 0) notify((await probe(db, left, { priority: priorities.live, pauses })).due);
+  if (behind.length > 0 && left > 0) notify((await probe(db, left, priorities.live)).due);
 }
 
 /** Whether a read of the line's threads is late or being retried: it may find the text without a search. */
@@ -227,7 +225,7 @@ const maxRereadWait = sql`interval '12 hours'`;
  * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere. The waits
  * bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
  */
-async function rereadUnread(tx: Transaction, line: string, pauses: ReadPauses, max = maxThreads): Promise<DueTarget[]> {
+async function rereadUnread(tx: Transaction, line: string, max = maxThreads): Promise<DueTarget[]> {
   const threads = await query(
     tx,
     sql<Thread>`with holding as (
@@ -249,5 +247,5 @@ async function rereadUnread(tx: Transaction, line: string, pauses: ReadPauses, m
      from due where c.conversation_id = due.conversation_id
      returning ${threadColumns}`,
   );
-  return markDirty(tx, threadTargets(threads, priorities.history), pauses);
+  return markDirty(tx, threadTargets(threads, priorities.history));
 }

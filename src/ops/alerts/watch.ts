@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
+import { beat } from '../../shared/beat.ts';
 import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
@@ -12,19 +13,14 @@ import { takeSnapshot } from '../snapshot.ts';
 import { claimMessage, claimWatch, recordDelivery, recordFindings, recordTold } from './store.ts';
 import { type AlertMessage, createTargets, type Target, type TargetName } from './targets.ts';
 
-/** Milliseconds. */
-export interface AlertPace {
-  /** Between two evaluations of the health checks. */
-  readonly everyMs: number;
-  /** How long a process remains the evaluating one. If an evaluation takes longer, another process may run one too. */
-  readonly leaseMs: number;
-  /** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
-  readonly holdMs: number;
-  /** Between two checks for due messages. */
-  readonly sendEveryMs: number;
-}
-
-const defaultPace: AlertPace = { everyMs: 10_000, leaseMs: 25_000, holdMs: 30_000, sendEveryMs: 3_000 };
+/** Milliseconds between two evaluations of the health checks. */
+const everyMs = 10_000;
+/** How long a process remains the evaluating one. If an evaluation takes longer, another process may run one too. */
+const leaseMs = 25_000;
+/** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
+const holdMs = 30_000;
+/** Milliseconds between two checks for due messages. */
+const sendEveryMs = 3_000;
 
 /** Milliseconds that messages in flight get when stopping. */
 const stopMs = 2_000;
@@ -38,7 +34,7 @@ type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings'
  */
 export function startAlerts(context: AlertContext, outages: Outages): { stop(): Promise<void> } {
   const { database, log } = context;
-  const { pace, targets } = outages;
+  const { targets } = outages;
   const { db } = database;
   if (targets.length === 0) return { stop: () => Promise.resolve() };
 
@@ -46,7 +42,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   const senders = targets.map((target) =>
     startLoop({
       name: `Sending alerts by ${target.name}`,
-      everyMs: pace.sendEveryMs,
+      everyMs: sendEveryMs,
       log,
       async job(signal) {
         while (!signal.aborted) {
@@ -65,7 +61,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
     const found = healthChecks(snapshot);
     const { began, escalated, ended } = await recordFindings(db, findingsOf(found), {
       targets: targets.map(({ name }) => name),
-      holdMs: pace.holdMs,
+      holdMs: beat.ms(holdMs),
       isWhole: !found.some(({ check }) => check === statusUnknown.id),
     });
     if (began.length > 0) log.warn({ checks: began }, 'Alerts began');
@@ -76,9 +72,9 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
 
   const watch = startLoop({
     name: 'Watching the health checks',
-    everyMs: pace.everyMs,
+    everyMs,
     log,
-    job: () => outages.during(db, () => claimWatch(db, context.processId, pace.leaseMs), evaluate),
+    job: () => outages.during(db, () => claimWatch(db, context.processId, beat.ms(leaseMs)), evaluate),
   });
   return {
     async stop() {
@@ -147,7 +143,7 @@ export type Outages = ReturnType<typeof createOutages>;
  * Sends alerts while Postgres can't record any. The process that watched last does so from memory, and one that starts
  * meanwhile, as nobody may have watched. Records the alert once Postgres accepts writes.
  */
-export function createOutages({ settings, log }: Pick<AlertContext, 'settings' | 'log'>, pace = defaultPace) {
+export function createOutages({ settings, log }: Pick<AlertContext, 'settings' | 'log'>) {
   const targets = createTargets(settings);
   const names = targets.map(({ name }) => name);
   let isWatching = true;
@@ -160,7 +156,7 @@ export function createOutages({ settings, log }: Pick<AlertContext, 'settings' |
   const alertOf = ({ finding, ...outage }: Outage) => ({ ...finding, ...outage });
 
   async function tell(outage: Outage): Promise<void> {
-    if (Date.now() - outage.since.getTime() < pace.holdMs) return;
+    if (Date.now() - outage.since.getTime() < beat.ms(holdMs)) return;
     outage.attempt += 1;
     const { attempt, toldTo } = outage;
     const message = { kind: 'began' as const, endedAt: null, ...alertOf(outage) };
@@ -186,7 +182,7 @@ export function createOutages({ settings, log }: Pick<AlertContext, 'settings' |
   }
 
   return {
-    ...{ pace, targets, failed },
+    ...{ targets, failed },
     /** Runs a round of the watch: claims it, and evaluates the checks if this process has the lease. */
     async during(db: Database, claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
@@ -201,7 +197,7 @@ export function createOutages({ settings, log }: Pick<AlertContext, 'settings' |
       if (outage === undefined) return;
       // An outage that returns within this time is the same one and isn't reported again.
       overAt ??= Date.now();
-      if (outage.toldTo.size === 0 || Date.now() - overAt >= pace.holdMs) outage = undefined;
+      if (outage.toldTo.size === 0 || Date.now() - overAt >= beat.ms(holdMs)) outage = undefined;
     },
   };
 }

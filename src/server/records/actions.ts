@@ -159,8 +159,8 @@ export function doneSentence(name: string | undefined): string | undefined {
 
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
 export function registerActions(app: FastifyInstance, context: Context, pages: Pages, view: View): void {
-  const { database, pauses, notifier, log, settings } = context;
-  const inbox: InboxDeps = { db: database.db, pauses, notify: notifier.notify };
+  const { database, notifier, log, settings } = context;
+  const inbox: InboxDeps = { db: database.db, notify: notifier.notify };
 
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' || request.method === 'HEAD' || isOwnRequest(request, settings.receiver.publicUrl))

@@ -4,7 +4,7 @@ import type { DirtyTarget } from '../../inbox/targets.ts';
 import type { ArtefactState } from '../../warehouse/held-calls.ts';
 import { type HeldCall, heldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ReadResult, type TargetReader } from '../read-result.ts';
-import { nextRecheck } from '../rechecks.ts';
+import { nextRecheck, recheckDelays } from '../rechecks.ts';
 
 /** The state of a call's artefacts after a read, and when they are read again. */
 interface Progress {
@@ -99,7 +99,7 @@ interface Rechecks {
   readonly forMore: number | undefined;
 }
 
-function rechecksOf(claim: Claim, call: HeldCall | undefined, { recheckDelays, now }: ReadContext): Rechecks {
+function rechecksOf(claim: Claim, call: HeldCall | undefined, { now }: ReadContext): Rechecks {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
   const delaysForMore = recheckDelays.slice(0, 5).filter((_, at) => at % 2 === 0);
   return {

@@ -2,10 +2,10 @@ import { type Call, withFields } from '../../api-client/client.ts';
 import { type DirtyTarget, priorities } from '../../inbox/targets.ts';
 import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
 import { provenance, type TargetReader } from '../read-result.ts';
-import { nextRecheck, soonest, untilEndRecheck } from '../rechecks.ts';
+import { nextRecheck, recheckDelays, soonest, untilEndRecheck } from '../rechecks.ts';
 
 /** Reads one call with its legs (section 4.6), and marks the recordings that it should have dirty. */
-export const readCall: TargetReader = async (claim, { service, db, recheckDelays, now }, signal) => {
+export const readCall: TargetReader = async (claim, { service, db, now }, signal) => {
   const answer = await service.calls.get(claim.key, { signal, requestId: claim.deliveryId });
   const call = answer.data;
   const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
@@ -19,7 +19,7 @@ export const readCall: TargetReader = async (claim, { service, db, recheckDelays
     whenHeld: (held) => ({
       followUps: artefactsOf(call, held, claim.key, now()),
       recheckSeconds: soonest([
-        recheckSeconds(call, startedAt, recheckDelays, now()),
+        recheckSeconds(call, startedAt, now()),
         untilLegs(call, held?.firstSeenAt, now()),
         untilEnd,
       ]),
@@ -50,10 +50,10 @@ function isShort(call: Call, held: HeldCall | undefined, now: Date): boolean {
 }
 
 /** The service lists running calls, and can set `recorded` just after the end: both need a recheck. */
-function recheckSeconds(call: Call, startedAt: Date, delays: readonly number[], now: Date): number | undefined {
-  if (call.endTime === undefined) return nextRecheck(delays, startedAt, now);
+function recheckSeconds(call: Call, startedAt: Date, now: Date): number | undefined {
+  if (call.endTime === undefined) return nextRecheck(recheckDelays, startedAt, now);
   if (call.recorded === true || call.status === 'missed') return undefined;
-  return nextRecheck(delays.slice(0, 1), new Date(call.endTime), now);
+  return nextRecheck(recheckDelays.slice(0, 1), new Date(call.endTime), now);
 }
 
 /** Seconds after a call ended, or was first mirrored, at which missing legs are read again: rules on unanswered ones wait a minute. */

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../api-client/client.ts';
 import { type DirectoryKind, directory } from '../../warehouse/directory.ts';
 import { provenance, type TargetReader } from '../read-result.ts';
+import { directoryEverySeconds } from '../rechecks.ts';
 import { isLastMiss } from '../retry-policy.ts';
 
 /**
@@ -10,7 +11,7 @@ import { isLastMiss } from '../retry-policy.ts';
 export function readerOfList(kind: DirectoryKind): TargetReader {
   const list = directory[kind];
   const { operation } = list;
-  return async (claim, { service, db, directoryEverySeconds }, signal) => {
+  return async (claim, { service, db }, signal) => {
     const { data: rows } = await list.ask(service, { signal, requestId: claim.deliveryId });
     await service.confirmAccount(operation, signal);
     if (rows.length === 0 && !isLastMiss(claim) && (await list.holdsAny(db))) {

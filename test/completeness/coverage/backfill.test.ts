@@ -18,7 +18,7 @@ async function open() {
   const history = createHistory();
   for (let at = 0; at < 200; at += 1) history.calls.push(callAt(all.from + at * 8_000, at));
   const { client } = await serveHistory(history);
-  const deps = { db, pauses: { activeMs: 0, refusedMs: 0 } };
+  const deps = { db };
   type Options = { range?: typeof all; withArtefacts?: boolean; signal?: AbortSignal; onProgress?: () => void };
   const fill = ({ range = all, withArtefacts = false, signal = never, onProgress = () => undefined }: Options = {}) =>
     backfillCalls({ ...deps, service: client }, { range, withArtefacts }, onProgress, signal);

@@ -26,7 +26,7 @@ async function open(...seconds: readonly number[]) {
   const history = createHistory();
   history.calls.push(...seconds.map((second, at) => callAt(second, at)));
   const { client } = await serveHistory(history);
-  const deps = { db, log, pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined };
+  const deps = { db, log, notify: () => undefined };
   const reconciler = createReconciler({ ...deps, service: client });
   /** One whose searches are made by other means. */
   const searching = (search: typeof client.calls.search) =>

@@ -38,7 +38,7 @@ const read = (fetchSeq: number, ...rows: readonly object[]) =>
   );
 const gone = (fetchSeq: number) =>
   inTransaction(db, (tx) => markCallsGone(tx, ignored, [{ callId: found(0).id, read: readNumber(fetchSeq) }]));
-const options = { readPriority: priorities.live, isWatched: true, pauses: { activeMs: 0, refusedMs: 0 } };
+const options = { readPriority: priorities.live, isWatched: true };
 const list = (fetchSeq: number, rows: readonly object[], more: Partial<MirrorOptions> = {}) =>
   mirrorPage(db, asRead(call, rows), readNumber(fetchSeq), { ...options, ...more });
 const versions = () => database.query('select call_id, xmin::text as version from warehouse.calls order by call_id');

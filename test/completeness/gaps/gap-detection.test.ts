@@ -20,7 +20,7 @@ import { until } from '../../world.ts';
 import { line, openLines, otherLine } from './lines.ts';
 
 const lines = await openLines();
-const { db, query, value, parts, called, hold, gap, openGaps, round, candidates, owed } = lines;
+const { db, query, value, called, hold, gap, openGaps, round, candidates, owed } = lines;
 
 const caller = '12125550001';
 const period = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 60_000) };
@@ -75,7 +75,7 @@ describe('a probe', () => {
     const { service, look } = await readersOf(lines).openReader();
     service.answer = answer;
     await addNumbers(db, [{ number: caller, line }]);
-    await probe(db, 10, parts);
+    await probe(db, 10);
     expect(await probingProgress(db)).toMatchObject({ open: 0, underWay: 1 });
     expect(await look('thread', `${line}/${caller}`)).toBe('mirrored');
     expect(await probingProgress(db)).toMatchObject(expected);
@@ -86,7 +86,7 @@ describe('a probe', () => {
   test('waits behind what happens now, and so many are made at a time', async () => {
     const listed = Array.from({ length: 30 }, (_, at) => ({ number: `121255501${at + 10}`, line }));
     await addNumbers(db, listed);
-    const { probed, due } = await probe(db, 12, parts);
+    const { probed, due } = await probe(db, 12);
     expect([probed, due.length]).toEqual([12, 0]);
     const pending = `select count(*)::integer from ops.sync_targets where kind = 'thread' and priority = 1`;
     expect(await value(pending)).toBe(12);
@@ -105,7 +105,7 @@ describe('a probe', () => {
 
 describe('a number of a list whose thread is held', () => {
   const key = `${line}/${caller}`;
-  const reread = () => rereadListedNumbers(db, [{ line, number: caller }], { max: 10, pauses: parts.pauses });
+  const reread = () => rereadListedNumbers(db, [{ line, number: caller }], { max: 10 });
   const underWay = async ({ pending }: Awaited<ReturnType<typeof reread>>) =>
     (await countPendingReads(db, pending)) + (await probingProgress(db)).underWay;
 

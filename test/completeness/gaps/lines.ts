@@ -35,7 +35,6 @@ export async function openLines() {
   };
   const parts: GapDetectionDeps = {
     ...{ db, service, log: createLog('silent'), notify: () => undefined },
-    pauses: { activeMs: 0, refusedMs: 0 },
   };
   beforeEach(async () => {
     Object.assign(counting, { counts: {}, recent: undefined });
@@ -122,7 +121,7 @@ export async function openLines() {
     /** A back-fill asked for the number on the line, and found nothing. */
     async askedInVain(number: string): Promise<void> {
       await addNumbers(db, [{ number, line }]);
-      await probe(db, 100, parts);
+      await probe(db, 100);
     },
     /** How many minutes ago the number was asked for on the line; null while it is still to be. */
     askedAgo: (number: string) =>

@@ -27,7 +27,7 @@ const stepsOf = ({ sandbox }: RulesWorld, number: string) =>
 
 const world = await createRulesWorld(rules, 'live', 'postgres');
 const { sandbox, query } = world;
-await world.work({ sends: { everyMs: 50 } });
+await world.work();
 afterAll(() => world.close());
 
 const actsOn = async (number: string) =>
