@@ -25,7 +25,7 @@ export const timers: Beat = {
   busy: (work) => work,
 };
 
-export let beat = timers;
+export let beat: Beat = { ...timers };
 
 /** For tests. Without an argument, back to timers. */
 export function useBeat(other: Beat = timers): void {
