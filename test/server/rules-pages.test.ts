@@ -95,7 +95,7 @@ test('why no answer: there are no rules, or none that waits for a text', async (
   expect(await get('/rules')).toContain('No rules are in force.');
   expect(await get('/rules/explain/71')).toMatch(/^No rules are in force: write the first ones \[\/rules\/edit\]\./m);
   await inForce('rules: []');
-  expect(await get('/rules/explain/71')).toContain('No rule in force waits for this.');
+  expect(await get('/rules/explain/71')).toMatch(/^No rule in force waits for this text$/m);
   await inForce(rules);
 });
 

@@ -177,7 +177,7 @@ ${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remark
         : standing && 'No rules were applied yet.',
       parts: [
         above,
-        html`<div class="beside"><form class="editor" method="post" action="/rules/edit" data-unsaved="${text === (inForce?.text ?? '') ? '' : 'changed'}">
+        html`<div class="sheet"><form class="editor" method="post" action="/rules/edit" data-unsaved="${text === (inForce?.text ?? '') ? '' : 'changed'}">
 <textarea class="source" name="text" aria-label="The rules, as YAML" wrap="off" spellcheck="false" autocapitalize="off" autocomplete="off" autocorrect="off">
 ${verbatim(text)}</textarea>
 <div class="answers"><button name="do" value="check" formnovalidate>Check</button><button name="do" value="simulate" formnovalidate formaction="/rules/edit#outcome">Simulate</button><button name="do" value="difference" formnovalidate formaction="/rules/edit#outcome">Difference</button></div>

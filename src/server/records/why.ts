@@ -15,7 +15,7 @@ import {
 } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
 import { parseRules } from '../../rules/file/parse.ts';
-import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
+import { heldBackWords } from '../../rules/rule.ts';
 import type { Trigger } from '../../rules/triggers.ts';
 import type { RulesReader } from '../../rules/versions.ts';
 import { spellingsOf } from '../../shared/phone-numbers.ts';
@@ -87,7 +87,6 @@ async function explain(tx: Transaction, choice: Choice, asked: Asked): Promise<E
 async function answer(tx: Transaction, of: Explanation, { view, rules }: Asked, run?: Run): Promise<RecordPage> {
   const { message, call, rules: explained } = of;
   const { number = null, at = null } = message ?? call ?? {};
-  const allowed = (await readAllowedMode(tx)) ?? 'off';
   const page = message
     ? link(`/threads/${message.line}/${message.number}?text=${message.messageId}#text-${message.messageId}`, 'The text')
     : call && link(`/calls/${call.callId}`, 'The call');
@@ -107,10 +106,10 @@ async function answer(tx: Transaction, of: Explanation, { view, rules }: Asked, 
           }),
         ),
       message?.direction === 'in' && view.areWordsShown && bubble(message.text),
-      await obstacles(tx, { number, allowed, view, hasRules: (await rules(tx)) !== undefined }),
+      await obstacles(tx, { number, view, hasRules: (await rules(tx)) !== undefined }),
       section(
         'Rule by rule',
-        html`${explained.length === 0 ? soft('No rule in force waits for this.') : explained.map((each) => ruleOf(each, allowed, view))}
+        html`${explained.length === 0 ? soft('None waits for this.') : explained.map((each) => ruleOf(each, view))}
 <p class="note">Evaluated now by the rules in force, with the data that was known then.</p>
 ${!view.areWordsShown && hiddenWords}`,
       ),
@@ -126,6 +125,7 @@ ${!view.areWordsShown && hiddenWords}`,
 
 /** The answer in a sentence. */
 function titleOf(rules: readonly RuleExplanation[], noun: 'text' | 'call'): string {
+  if (rules.length === 0) return `No rule in force waits for this ${noun}`;
   const acted = rules.flatMap(({ rule, past }) => (past?.isMatched ? [{ rule, ...past }] : []));
   const replies = acted.flatMap(({ rule, actions }) =>
     actions.flatMap((each) => (each.sendState ? { ...each, rule } : [])),
@@ -153,9 +153,10 @@ function titleOf(rules: readonly RuleExplanation[], noun: 'text' | 'call'): stri
 /** What keeps all rules from acting, whatever their conditions say. */
 async function obstacles(
   tx: Transaction,
-  { number, hasRules, allowed, view }: { number: string | null; hasRules: boolean; allowed: Mode; view: View },
+  { number, hasRules, view }: { number: string | null; hasRules: boolean; view: View },
 ): Promise<Html | false> {
   const { isPaused, reason, since } = await readControl(tx);
+  const allowed = (await readAllowedMode(tx)) ?? 'off';
   const [status] = await query<{ status: string; evidence: string; at: Date }>(
     tx,
     sql`select opt_status as status, evidence, decided_at as at from reporting.sms_opt_status
@@ -173,15 +174,12 @@ async function obstacles(
   return list.length > 0 && section('What holds for every rule', items(list, 'prose'));
 }
 
-function ruleOf({ past, ...rule }: RuleExplanation, allowed: Mode, view: View): Html {
-  const { on, outcome, falseClauses, heldBack, does, reply } = rule;
-  const mode = lesserMode(rule.mode, allowed);
-  const isMatch = outcome === 'matched' && !past;
-  return html`<div class="rule"><h3>${rule.rule} <small>${outcomeWords(past ? past.reason : outcome, on)}</small></h3>
-${past && html`<p class="soft">Evaluated ${view.time(past.evaluatedAt)} by version ${past.version}${past.mode !== 'live' && ', in dry-run mode: its steps were only recorded'}.</p>${items(past.actions.map(stepWords))}`}
+function ruleOf({ rule, on, outcome, falseClauses, heldBack, does, reply, past }: RuleExplanation, view: View): Html {
+  const isTried = past !== undefined && past.mode !== 'live';
+  return html`<div class="rule"><h3>${rule} <small>${outcomeWords(past ? past.reason : outcome, on)}</small></h3>
+${past && html`<p class="soft">Evaluated ${view.time(past.evaluatedAt)} by version ${past.version}${isTried && ', in dry-run mode: its steps were only recorded'}${isTried && heldBack && `, as ${heldBackWords}`}.</p>${items(past.actions.map(stepWords))}`}
 ${!past?.isMatched && falseClauses.map((each) => clauseOf(each, view))}
-${isMatch && html`<p class="soft">It would do: ${does?.join(', ')}${reply !== undefined && `. ${gateWords(reply)}`} Nothing of it is recorded: the rule was not in force then, or no worker ran.</p>`}
-${isMatch && mode !== 'live' && html`<p class="soft">Its steps are only recorded: ${heldBack ? heldBackWords : `its mode is ${mode}`}.</p>`}</div>`;
+${!past && outcome === 'matched' && html`<p class="soft">It would do: ${does?.join(', ')}${reply !== undefined && `. ${gateWords(reply)}`} Nothing of it is recorded: the rule was not in force then, or no worker ran.</p>`}</div>`;
 }
 
 function gateWords(reply: string): string {
