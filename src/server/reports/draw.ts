@@ -82,7 +82,7 @@ function drawSeries(drawn: Draw, answer: Table, { size, linkOf, ...about }: Abou
     axisLabel: { ...text, formatter: (value: number) => formatValue(value, unit) },
   };
   const svg = render(size, {
-    ...frame(size, columns.length > 1),
+    ...frame(size, columns.length > 1, isAcross ? 16 : 4),
     ...(isAcross ? { xAxis: values, yAxis: category } : { xAxis: category, yAxis: values }),
     series: columns.map(({ name, color }, at) => ({
       ...{ name, color, emphasis: { disabled: true } },
@@ -146,7 +146,7 @@ function drawHeat({ x, y, value }: Draw, { columns, rows }: Table, size: Size, r
   const most = Math.max(1, numbers.toSorted((a, b) => a - b)[Math.floor(0.98 * (numbers.length - 1))] ?? 1);
   const axis = { type: 'category', axisTick: { show: false }, axisLine: { show: false }, axisLabel: text };
   const svg = render(size, {
-    ...frame(size, false),
+    ...frame(size, false, 4),
     xAxis: { ...axis, data: across },
     yAxis: { ...axis, data: down, inverse: true },
     series: {
@@ -174,12 +174,13 @@ interface HeatApi {
   size(of: readonly number[]): [width: number, height: number];
 }
 
-function frame({ isSmall }: Size, areMany: boolean): Readonly<Record<string, unknown>> {
+/** Names that measure longer in the browser than on the server need room at the left. */
+function frame({ isSmall }: Size, areMany: boolean, left: number): Readonly<Record<string, unknown>> {
   const hasLegend = !isSmall && areMany;
   const mark = { itemWidth: 12, itemHeight: 9, icon: 'roundRect', itemStyle: { opacity: 1 } };
   return {
     ...{ animation: false, textStyle: { fontFamily } },
-    grid: { left: 4, right: 12, top: isSmall ? 6 : 12, bottom: hasLegend ? 32 : 4, outerBoundsMode: 'same' },
+    grid: { left, right: 12, top: isSmall ? 6 : 12, bottom: hasLegend ? 32 : 4, outerBoundsMode: 'same' },
     legend: { show: hasLegend, bottom: 0, left: 0, ...mark, textStyle: { ...text, fontSize: 12 } },
   };
 }

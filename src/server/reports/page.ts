@@ -92,10 +92,10 @@ async function card(told: Told, period: Period, now: Now): Promise<Html> {
     return html`<section class="card">${title}<p class="unknown">${answer.message}</p></section>`;
   const [drawn] = report.draws;
   const stateOf = statesOf(report, now);
-  const isRising = now.unprovenDays.some((day) => stateOf(day) === 'rising');
+  const isRising = [...now.unprovenDays, now.returnsFrom].some((day) => day <= period.to && stateOf(day) === 'rising');
   const picture = drawn && answer.rows.length > 0 && (await draw(drawn, answer, { period, size: small, stateOf }));
   return html`<section class="card">${title}
-<p class="figure"><a href="${path}">${figureOf(report, answer) ?? '–'}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">still rising</span>`}</small></p>
+<p class="figure"><a href="${path}">${figureOf(report, answer) ?? '–'}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">not final</span>`}</small></p>
 ${changeWords(told)}
 <p class="told">${sentenceOf(report, answer)}</p>
 ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the page of the report has the figures">${picture}</div>`}
