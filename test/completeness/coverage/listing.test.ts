@@ -67,6 +67,13 @@ test.each<[string, () => History, number, string | RegExp | undefined, number]>(
     'the service counts 41 calls and lists 40',
     10,
   ],
+  [
+    'more calls than it counts',
+    () => bent(40, () => ({ total: 39 })),
+    40,
+    'the service counts 39 calls and lists 40',
+    10,
+  ],
   ['no total', () => bent(3, () => ({ total: undefined })), 3, /does not say how many/, 3],
   ['a page that comes again at any offset', () => samePage(undefined), 3, /does not say how many/, 5],
   ['one with a large total', () => samePage(9_000), 3, /^the service counts 9000 calls and lists 3/, 5],
