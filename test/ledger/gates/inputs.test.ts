@@ -212,6 +212,42 @@ test('a newer text is undecided while the rules have it before them, and in no p
   expect(await read(subject, new Date(at(2)))).toMatchObject({ isNewerUndecided: false });
 });
 
+const assign = { ordinal: 1, kind: 'assign', state: 'waiting' };
+
+test.each<[what: string, isAwaitingSteps: boolean, step: Row, secondsAgo?: number]>([
+  ['an assignment before it', true, assign],
+  ['one for a minute', false, assign, 61],
+  ['one that is done', false, { ...assign, state: 'done' }],
+  ['one after it', false, { ...assign, ordinal: 3 }],
+  ['a webhook', true, { ...assign, kind: 'webhook', target: 'office' }],
+  ['a webhook that was tried', false, { ...assign, kind: 'webhook', target: 'office', tries: 1 }],
+  ['its own resolution', false, { ...assign, kind: 'resolve' }],
+])('a reply that waits for an earlier step: %s', async (_, isAwaitingSteps, step, secondsAgo = 0) => {
+  const subject = await thread('0 in');
+  const sendId = await send(subject, { state: 'PLANNED' });
+  const key = { trigger_kind: 'message_received', trigger_key: subject.trigger.id, trigger_at: subject.trigger.at };
+  const run = {
+    rule: 'r',
+    version: '1',
+    ...key,
+    line,
+    number: subject.number,
+    mode: 'live',
+    is_matched: true,
+    reason: '',
+  };
+  const run_id = 1_000_000 + threads;
+  const evaluated_at = new Date(Date.now() - secondsAgo * 1_000);
+  await query(
+    `insert into ops.rule_runs (run_id, ${Object.keys(run)}, evaluated_at) overriding system value
+     values (${run_id}, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    ...[...Object.values(run), evaluated_at],
+  );
+  await insert('ops.rule_actions', { run_id, ordinal: 2, kind: 'reply', state: 'waiting', send_id: sendId });
+  await insert('ops.rule_actions', { run_id, ...step });
+  expect(await read({ ...subject, sendId })).toMatchObject({ isAwaitingSteps });
+});
+
 test('the mode in force of the rule that planned it; a text of no rule is live', async () => {
   const subject = await thread('0 in');
   const sendId = await send(subject, { rule: 'mine', rule_version: '1', state: 'SENT' });
