@@ -156,6 +156,7 @@ test.each<[string, EventType, string | Buffer, string]>([
   ['nothing in an unknown wrapper', 'AccountSMS', json({ a: { line: ours, b: { id: 3, number: stranger } } }), ''],
   ['a receipt, where there is one number', 'AccountSMS', json({ id: 7, user: { id: 3, from: stranger } }), '#7'],
   ['no line in an index', 'AccountSMS', json({ id: 5, line: '102345', from: customer, to: ours }), 'ours/customer #5'],
+  ['a receipt, where there is only our own number', 'AccountSMS', json({ id: 7, from: ours }), '#7'],
   ['no id in an unknown wrapper', 'AccountSMS', json({ carrier: { id: 3 } }), ''],
   ['no text where calls are told', 'AccountEndedCalls', json({ meta: { from: customer, to: ours } }), ''],
   ['nothing that a person wrote', 'AccountEndedCalls', json({ text: json(seen), note: { message: json(seen) } }), ''],
