@@ -1,50 +1,33 @@
 -- Definitions that the owner may change
 
--- Opening hours of the business, by name. reporting.params names the one in use; workers update that one from business_hours of the rules
--- file, and those of the same names from its offices.
+-- Opening hours of the business, by name. Workers write them from the rules in force: '' stands for business_hours, which are those of all
+-- lines that no office names, and each office has its own.
 create table reporting.schedules (
-  schedule_id integer primary key, -- Key.
-  name text not null, -- What people call it.
+  schedule text primary key, -- Name of the office, or empty.
   time_zone text not null -- IANA time zone of its hours.
 );
-insert into reporting.schedules values (1, 'default', 'UTC');
+insert into reporting.schedules values ('', 'UTC');
 
--- Opening hours of a week in local time. The rules file's business_hours overwrite those of the schedule in use. A day can have several,
--- without overlaps; a day without any is closed.
-create table reporting.business_hours (
-  schedule_id integer not null references reporting.schedules, -- The schedule.
-  isodow integer not null check (isodow between 1 and 7), -- Day of the week, 1 = Monday to 7 = Sunday.
-  opens time not null, -- Local time.
-  closes time not null, -- Local time; 24:00 is midnight at the end of the day.
-  primary key (schedule_id, isodow, opens),
-  check (closes > opens)
-);
-insert into reporting.business_hours select 1, isodow, '09:00', '17:00' from generate_series(1, 5) isodow;
-
--- Days on which a schedule is closed all day. The rules file's business_hours overwrite those of the schedule in use.
-create table reporting.holidays (
-  schedule_id integer not null references reporting.schedules, -- The schedule.
-  holiday_date date not null, -- The day, local.
-  name text, -- Name of the holiday.
-  primary key (schedule_id, holiday_date)
-);
-
--- Opening hours of single days, such as half days, in the place of those of their weekday. Days without any row here that are no holidays
--- have those of the week. From the rules file, like business_hours.
-create table reporting.special_hours (
-  schedule_id integer not null references reporting.schedules, -- The schedule.
-  on_date date not null, -- The day, local.
-  opens time not null, -- Local time.
-  closes time not null, -- Local time; 24:00 is midnight at the end of the day.
-  primary key (schedule_id, on_date, opens),
-  check (closes > opens)
-);
-
--- The schedule of each line that has another one than reporting.params names. From offices of the rules file.
+-- The schedule of each line of an office.
 create table reporting.schedule_lines (
   line text primary key, -- A number of the account.
-  schedule_id integer not null references reporting.schedules -- Its schedule.
+  schedule text not null -- Its schedule.
 );
+
+-- When each schedule is open, from the year 2000 to the end of the year after next: weekdays, holidays, half days and changes of the clock
+-- are worked in. A day can have several spans, without overlaps; none is longer than a day.
+create table reporting.open_hours (
+  schedule text not null, -- The schedule.
+  opens_at timestamptz not null, -- First moment.
+  closes_at timestamptz not null check (closes_at > opens_at), -- End, exclusive.
+  primary key (schedule, opens_at)
+);
+-- Until a worker writes others: Monday to Friday, 09:00-17:00.
+insert into reporting.open_hours
+select '', day + interval '9 hours', day + interval '17 hours'
+from generate_series(timestamptz '2000-01-01 00:00Z', '2030-01-01 00:00Z', '24 hours') day
+where extract(isodow from day at time zone 'UTC') <= 5;
+analyze reporting.open_hours;
 
 -- Definitions used by the reports; one row. After changing short_abandon_seconds, callback_window or
 -- session_gap, run `npx trunkline reporting rebuild`.
@@ -59,8 +42,6 @@ create table reporting.params (
   callback_window interval not null default '7 days' check (callback_window > '00:00:00'),
   -- A text of the customer after a longer pause begins a new session.
   session_gap interval not null default '24:00:00' check (session_gap > '00:00:00'),
-  -- The schedule used for business time, except by the lines in schedule_lines.
-  schedule_id integer not null default 1 references reporting.schedules,
   -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Workers set it
   -- by BI_WORDS. Names and numbers are always shown.
   is_text_shown boolean not null default false,
@@ -128,12 +109,7 @@ create table ops.rollup_state (
 -- A hash of all definitions that the rollups depend on. When it changes, they must be rebuilt.
 create function ops.rollup_meaning() returns text
 language sql stable as $$
-  select md5(concat_ws('|', p.short_abandon_seconds, p.callback_window, p.session_gap, p.schedule_id,
-    (select string_agg(s::text, ',' order by s.schedule_id) from reporting.schedules s),
-    (select string_agg(h::text, ',' order by h.schedule_id, h.isodow, h.opens) from reporting.business_hours h),
-    (select string_agg(h::text, ',' order by h.schedule_id, h.on_date, h.opens) from reporting.special_hours h),
-    (select string_agg(l::text, ',' order by l.line) from reporting.schedule_lines l),
-    (select string_agg(h.schedule_id || ' ' || h.holiday_date, ',' order by h.schedule_id, h.holiday_date) from reporting.holidays h),
+  select md5(concat_ws('|', p.short_abandon_seconds, p.callback_window, p.session_gap,
     (select string_agg(m::text, ',' order by m.word) from reporting.delivery_status_map m)))
   from reporting.params p
 $$;

@@ -13,13 +13,14 @@ import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
 import { startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
+import { readInForce } from '../src/ledger/rules-in-force.ts';
 import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptCallBackNeed, adoptSettings, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
 import { startRules } from '../src/rules/engine.ts';
-import { toType } from '../src/shared/command-name.ts';
+import { parseRules } from '../src/rules/file/parse.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { unannouncedStreams } from '../src/sync/subscriptions/store.ts';
@@ -86,10 +87,13 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       readThread,
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
-      onInForce: async ({ hours, missed }) => {
-        await adoptCallBackNeed(db, missed);
-        if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
-        log.warn(`The business hours changed: run ${toType('reporting rebuild')} for the replies that are held`);
+      onInForce: async (inForce) => {
+        // Rules that this release does not understand keep their hours.
+        if (!inForce && (await readInForce(db))) return;
+        const set = inForce ?? parseRules('rules: []', { file: settings.rulesFile, timeZone: settings.hoursZone });
+        await adoptCallBackNeed(db, set.missed);
+        if ((await adoptHours(db, set.hours)) !== 'recounted') return;
+        log.info('All reports are counted again, by other business hours');
       },
       onMatched: () => sends?.kick(),
     }),

@@ -13,53 +13,32 @@ language sql stable parallel safe as $$
     cross join lateral (select day::timestamp at time zone time_zone as midnight, interval '1 microsecond' as moment) second
 $$;
 
--- The opening hours of a schedule on a local day; no row when it is closed.
-create or replace function reporting.hours_on(schedule integer, day date) returns table (opens time, closes time)
+-- The schedule of a line: that of its office, else the empty one of all others.
+create or replace function reporting.schedule_of(line text) returns text
 language sql stable parallel safe as $$
-  select h.opens, h.closes from reporting.business_hours h
-  where h.schedule_id = schedule and h.isodow = extract(isodow from day)
-    and not exists (select from reporting.holidays x where x.schedule_id = schedule and x.holiday_date = day)
-    and not exists (select from reporting.special_hours x where x.schedule_id = schedule and x.on_date = day)
-  union all
-  select h.opens, h.closes from reporting.special_hours h where h.schedule_id = schedule and h.on_date = day
+  select coalesce((select l.schedule from reporting.schedule_lines l where l.line = schedule_of.line), '')
 $$;
 
--- business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at,
--- schedule_id). One row.
-create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns table (seconds bigint)
+-- business_seconds for a from clause and a schedule, which is faster over many rows: cross join lateral reporting.open_seconds(from_at,
+-- to_at, schedule). One row.
+create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule text) returns table (seconds bigint)
 language sql stable parallel safe as $$
-  -- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day. Where the
-  -- clock goes back to the time of an end, as to midnight in Havana, the first of the two counts, as in day_start.
-  -- Both ends of a day's hours become instants, so that days with 23 or 25 hours are counted correctly.
-  select coalesce(sum(extract(epoch from least(to_at, closes_at) - greatest(from_at, opens_at))), 0)::bigint
-  from reporting.schedules s
-    cross join lateral (
-      select generated::date as day
-      from generate_series(date_trunc('day', from_at at time zone s.time_zone), to_at at time zone s.time_zone, interval '1 day') generated
-    ) days
-    cross join lateral reporting.hours_on(s.schedule_id, day) h
-    cross join lateral (
-      select (day + h.opens) at time zone s.time_zone as opened, (day + h.closes) at time zone s.time_zone as closed, interval '1 microsecond' as moment
-    ) second
-    cross join lateral (
-      select opened - greatest(interval '0', (opened - moment) at time zone s.time_zone - (day + h.opens) + moment) as opens_at,
-        closed - greatest(interval '0', (closed - moment) at time zone s.time_zone - (day + h.closes) + moment) as closes_at
-    ) first
-  where s.schedule_id = schedule and least(to_at, closes_at) > greatest(from_at, opens_at)
+  select coalesce(sum(extract(epoch from least(to_at, h.closes_at) - greatest(from_at, h.opens_at))), 0)::bigint
+  from reporting.open_hours h
+  -- No span is longer than a day, so the key finds the few that count.
+  where h.schedule = open_seconds.schedule and h.opens_at > from_at - interval '2 days' and h.opens_at < to_at and h.closes_at > from_at and from_at < to_at
 $$;
 
--- Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.
-create or replace function reporting.business_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns bigint
-language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, schedule) $$;
+-- Seconds between two instants in which a line is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.
+create or replace function reporting.business_seconds(from_at timestamptz, to_at timestamptz, line text default '') returns bigint
+language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, reporting.schedule_of(line)) $$;
 
--- Whether a schedule is open at an instant: at or after an opening time and before its closing time, on no holiday; NULL when the instant
--- is NULL.
-create or replace function reporting.is_open_at(moment timestamptz, schedule integer) returns boolean
+-- Whether a line is open at an instant: at or after an opening and before its closing; NULL when the instant is NULL.
+create or replace function reporting.is_open_at(moment timestamptz, line text default '') returns boolean
 language sql strict stable parallel safe as $$
   select exists (
-    select from reporting.schedules s
-      cross join lateral reporting.hours_on(s.schedule_id, (moment at time zone s.time_zone)::date) h
-    where s.schedule_id = schedule and h.opens <= (moment at time zone s.time_zone)::time and (moment at time zone s.time_zone)::time < h.closes
+    select from reporting.open_hours h
+    where h.schedule = reporting.schedule_of(line) and h.opens_at > moment - interval '2 days' and h.opens_at <= moment and moment < h.closes_at
   )
 $$;
 

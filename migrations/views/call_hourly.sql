@@ -9,7 +9,7 @@ select
   nullif(r.account_number, '') as account_number, -- The account's number; NULL if the call reports none, as internal calls do.
   coalesce(nullif(r.account_number, ''), 'unknown') as number_key, -- The same, or unknown. reporting.number_name has its name.
   r.direction, -- internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.
-  r.is_business_hours, -- Whether the schedule of the line was open when the calls began. Changed hours take effect after reporting rebuild.
+  r.is_business_hours, -- Whether the schedule of the line was open when the calls began.
   r.call_count, -- Calls.
   r.answered_count, -- Somebody answered.
   r.voicemail_count, -- Ended in a mailbox.

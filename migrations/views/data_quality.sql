@@ -28,7 +28,7 @@ select 'fresh', 'changes set aside', count(*), null, 'Changes whose totals could
 from ops.rollup_troubles
 union all
 select 'fresh', 'definitions changed since the last rebuild', (meaning is distinct from ops.rollup_meaning())::integer, rebuilt_at,
-  '1: params, hours, holidays or delivery words were changed. Run `npx trunkline reporting rebuild`.'
+  '1: params or delivery words were changed. Run `npx trunkline reporting rebuild`.'
 from ops.rollup_state
 union all
 select 'complete', 'hours of calls not proven', count(*), null, 'Hours that are over and in which not everything that the service lists is held yet; completeness has them by day.'

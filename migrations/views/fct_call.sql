@@ -64,12 +64,11 @@ select
   c.answered_user_id as answered_user_key,
   -- User who placed the call; NULL = no user did, or it is unknown who had the extension. See dim_user.
   c.placed_user_id as placed_user_key,
-  -- Whether the schedule of its line (account_number) was open when the call started: by schedule_lines, else params.
+  -- Whether the schedule of its line (account_number) was open when the call started.
   exists (
-    select from reporting.schedules s
-      cross join lateral reporting.hours_on(s.schedule_id, (c.started_at at time zone s.time_zone)::date) h
-    where s.schedule_id = coalesce((select l.schedule_id from reporting.schedule_lines l where l.line = c.account_number), p.schedule_id)
-      and h.opens <= (c.started_at at time zone s.time_zone)::time and (c.started_at at time zone s.time_zone)::time < h.closes
+    select from reporting.open_hours h
+    where h.schedule = coalesce((select l.schedule from reporting.schedule_lines l where l.line = c.account_number), '')
+      and h.opens_at > c.started_at - interval '2 days' and h.opens_at <= c.started_at and c.started_at < h.closes_at
   ) as is_business_hours,
   c.duration_seconds, -- Length including ringing.
   c.talk_seconds, -- Connected time, including hold time: the service reports neither hold nor after-call work.

@@ -7,7 +7,7 @@ select
   v.started_at, -- Start of the call.
   v.local_date, -- Local day on which the call began.
   v.local_hour, -- Local hour in which the call began.
-  v.is_business_hours, -- Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.
+  v.is_business_hours, -- Whether the schedule of the line was open when the call began.
   v.direction, -- inbound, outbound, or unknown where none is reported.
   v.kind, -- queue or huntgroup.
   v.endpoint, -- Its number, or else its name.

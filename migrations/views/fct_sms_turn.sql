@@ -18,7 +18,7 @@ select
   t.first_user_reply_at, -- First text by a user after the turn began, within its session. An automatic reply does not end the wait for it.
   t.reply_seconds, -- From the turn's first text to the first reply, by the calendar.
   t.user_reply_seconds, -- From the turn's first text to the first reply of a user, by the calendar.
-  t.is_business_hours, -- Whether the schedule of the line was open at turn_started_at. Changed hours take effect after reporting rebuild.
+  t.is_business_hours, -- Whether the schedule of the line was open at turn_started_at.
   -- From the turn's first text to the first reply by a user, business time only. NULL if there is no reply, or if the schedule was closed
   -- all the time between text and reply. So medians include only turns with some business time.
   t.user_reply_business_seconds,

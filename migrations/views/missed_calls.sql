@@ -9,7 +9,7 @@ select
   -- How far the caller got: mailbox, rang, queue, menu or unknown, as in fct_call; person if somebody answered a leg although the service
   -- does not call the call answered.
   m.reached,
-  m.is_business_hours, -- Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.
+  m.is_business_hours, -- Whether the schedule of the line was open when the call began.
   -- Why it was missed, one word per call: closed (outside business hours, whatever else), menu (hung up in the menu),
   -- mailbox_without_message, or else the value of reached: mailbox (with a message, or unknown), queue, rang, unknown, person.
   case

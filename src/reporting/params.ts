@@ -89,13 +89,3 @@ export async function chosenTimeZone(db: Database | Transaction): Promise<string
   const [state] = await query(db, sql<{ time_zone: string | null }>`select time_zone from ops.rollup_state`);
   return state?.time_zone ?? undefined;
 }
-
-/** Whether there is neither a call nor a text, so no rollup would have to be computed again. */
-export async function isWarehouseEmpty(db: Database | Transaction): Promise<boolean> {
-  const [held] = await query<{ is_empty: boolean }>(
-    db,
-    'select not exists (select from warehouse.calls) and not exists (select from warehouse.sms_messages) as is_empty',
-    [],
-  );
-  return held?.is_empty ?? false;
-}

@@ -21,8 +21,8 @@ export interface RulesEngineOptions extends ActionContext {
   readonly timeZone: string | undefined;
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
-  /** Called with each version that comes into force; called again when it rejects. */
-  readonly onInForce?: (set: RuleSet) => Promise<void>;
+  /** Called with each version that comes into force, and at the start without one if none is; called again when it rejects. */
+  readonly onInForce?: (set: RuleSet | undefined) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
@@ -54,13 +54,13 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       for (const each of acting) void each.kick();
     },
   };
-  let adopted: RuleSet | undefined;
+  let adopted: RuleSet | undefined | null = null;
   const evaluating = loop('Evaluating the rules', eventsEveryMs, async (signal) => {
     await processEvents(evaluation, signal);
     const set = await rules(db);
-    if (!set || set === adopted) return;
+    if (set === adopted) return;
     await options.onInForce?.(set);
-    log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
+    if (set) log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
     adopted = set;
   });
   const findingIdle = loop('Finding idle threads', idleThreadsEveryMs, (signal) =>

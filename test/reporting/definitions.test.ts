@@ -1,41 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { query as ask } from '../../src/db/database.ts';
-import { factsDatabase, rowsOf } from './facts.ts';
+import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { expectRows, insert, value } = facts;
+const { expectRows, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 const text = 'select reporting.business_seconds($1, $2, $3)';
-const [office, always, breaking, early, night] = [1, 2, 3, 4, 5];
+// Lines of offices: without one, always open, with a break, on Sunday morning, on Saturday night.
+const [office, always, breaking, early, night] = ['', '12125550102', '12125550103', '12125550104', '12125550105'];
+const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+const on = (days: readonly string[], span: string) => days.map((day) => `${day}: ${span}`).join(', ');
 
-beforeAll(async () => {
-  await facts.query(`update reporting.schedules set time_zone = 'America/New_York'`);
-  await insert('reporting.holidays', { schedule_id: office, holiday_date: '2026-03-31', name: 'A feast' });
-  await insert(
-    'reporting.schedules',
-    ...rowsOf(`
-      schedule_id | name            | time_zone
-      2           | always          | America/New_York
-      3           | with a break    | Asia/Kolkata
-      4           | Sunday morning  | America/Havana
-      5           | Saturday night  | America/Havana`),
-  );
-  await insert(
-    'reporting.business_hours',
-    ...[1, 2, 3, 4, 5, 6, 7].map((isodow) => ({ schedule_id: always, isodow, opens: '00:00', closes: '24:00' })),
-    ...rowsOf(`
-      schedule_id isodow opens closes
-      3           1      09:00 12:00
-      3           1      13:00 17:00
-      4           7      00:00 06:00
-      5           6      22:00 24:00`),
-  );
-});
+beforeAll(() =>
+  facts.hours(`
+business_hours: { ${on(everyDay.slice(0, 5), '09:00-17:00')}, holidays: [2026-03-31] }
+offices:
+  always: { lines: ["${always}"], ${on(everyDay, '00:00-24:00')} }
+  with-a-break: { lines: ["${breaking}"], time_zone: Asia/Kolkata, monday: ["09:00-12:00", "13:00-17:00"] }
+  early: { lines: ["${early}"], time_zone: America/Havana, sunday: 00:00-06:00 }
+  night: { lines: ["${night}"], time_zone: America/Havana, saturday: 22:00-24:00 }`),
+);
 
 const hour = 3_600;
 // Monday 2026-03-02 to Friday, nine to five in New York: 14:00 to 22:00 UTC.
-test.each<[string, string, string, number, number]>([
+test.each<[string, string, string, string | undefined, number]>([
   ['within the hours', '2026-03-02T15:00Z', '2026-03-02T15:00:30Z', office, 30],
   ['from opening', '2026-03-02T10:00Z', '2026-03-02T14:10Z', office, 600],
   ['over a night', '2026-03-02T21:50Z', '2026-03-03T14:05Z', office, 900],
@@ -51,8 +40,8 @@ test.each<[string, string, string, number, number]>([
   ['from the first of two midnights', '2026-10-31T22:00Z', '2026-11-01T22:00Z', early, 7 * hour],
   ['up to the first of two midnights', '2026-10-31T22:00Z', '2026-11-01T22:00Z', night, 2 * hour],
   ['to an end that comes first', '2026-03-02T16:00Z', '2026-03-02T15:00Z', office, 0],
-])('business_seconds %s', async (_, from, to, schedule, seconds) => {
-  expect(Number(await value(text, from, to, schedule))).toBe(seconds);
+])('business_seconds %s', async (_, from, to, line, seconds) => {
+  expect(Number(await value(text, from, to, line))).toBe(seconds);
 });
 
 test('business_seconds is NULL without an end', async () => {
@@ -62,7 +51,7 @@ test('business_seconds is NULL without an end', async () => {
 test('business_seconds is the same in whatever zone it is asked from, on days that have no midnight there too', async () => {
   await facts.db.transaction().execute(async (tx) => {
     await ask(tx, `set local time zone 'America/Santiago'`, []);
-    const text = `select reporting.business_seconds('2026-09-04T15:00Z', '2026-09-07T16:00Z', 1)::integer as open`;
+    const text = `select reporting.business_seconds('2026-09-04T15:00Z', '2026-09-07T16:00Z')::integer as open`;
     expect(await ask(tx, text, [])).toEqual([{ open: 9 * hour }]);
   });
 });

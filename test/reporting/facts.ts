@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import { type Database, query, sql } from '../../src/db/database.ts';
+import { adoptHours } from '../../src/reporting/hours.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
 import { callFacts } from '../../src/warehouse/call-facts.ts';
 import { callColumns, holdCalls, legColumns } from '../../src/warehouse/held-calls.ts';
 import { optOutVerdict } from '../../src/warehouse/opt-out.ts';
@@ -33,6 +35,8 @@ export interface Facts extends TestDatabase {
   /** A conversation with its messages; each is `[time, direction, values]`. */
   thread(id: number, messages: readonly (readonly [string, 'in' | 'out', Values?])[], values?: Values): Promise<void>;
   params(values: Values): Promise<void>;
+  /** Has the reports count business time by hours as a rules file writes them. */
+  hours(written: string, timeZone?: string): Promise<'same' | 'adopted' | 'recounted'>;
   /** Computes what follows from calls and their legs, attributions included, as their writer does. */
   measure(...callIds: readonly string[]): Promise<void>;
   /** Credits calls to the user of an extension, who was learned after them. */
@@ -187,6 +191,8 @@ export async function factsDatabase(url?: string): Promise<Facts> {
         });
       }
     },
+    hours: (written, timeZone = 'America/New_York') =>
+      adoptHours(database.db, parseRules(`${written}\nrules: []\n`, { file: 'rules.yaml', timeZone }).hours),
     async params(values) {
       const sets = Object.keys(values).map((name, at) => `${name} = $${at + 1}`);
       await database.query(`update reporting.params set ${sets.join(', ')}`, ...Object.values(values));

@@ -14,10 +14,7 @@ const hoursOf = (written: string, timeZone = zone) =>
 /** Whether the reports count an instant as business time. */
 const isOpen = async ({ value }: Pick<Facts, 'value'>, at: string) =>
   Number(
-    await value(
-      `select reporting.business_seconds($1::timestamptz, $1::timestamptz + interval '1 second', schedule_id) from reporting.params`,
-      at,
-    ),
+    await value(`select reporting.business_seconds($1::timestamptz, $1::timestamptz + interval '1 second')`, at),
   ) === 1;
 
 describe('the hours of the rules file are those of the reports', () => {
@@ -41,20 +38,22 @@ describe('the hours of the rules file are those of the reports', () => {
   test('spans that overlap count once', async () => {
     await using facts = await factsDatabase();
     await adoptHours(facts.db, hoursOf(file));
-    const open = `select reporting.business_seconds('2026-03-07T05:00Z', '2026-03-08T05:00Z', 1)::integer`;
+    const open = `select reporting.business_seconds('2026-03-07T05:00Z', '2026-03-08T05:00Z')::integer`;
     expect(await facts.value(open)).toBe(4 * 3600);
   });
 
-  test('names of holidays that stay are kept, and other schedules are left alone', async () => {
+  test('in the hour that happens twice rules, is_open_at and business time say the same', async () => {
     await using facts = await factsDatabase();
-    await facts.insert('reporting.schedules', { schedule_id: 2, name: 'night', time_zone: 'UTC' });
-    await facts.insert('reporting.business_hours', { schedule_id: 2, isodow: 7, opens: '22:00', closes: '24:00' });
-    await adoptHours(facts.db, hoursOf(file));
-    await facts.query(`update reporting.holidays set name = 'A feast'`);
-    await adoptHours(facts.db, hoursOf(file.replace('[2026-03-04]', '[2026-03-04, 2026-03-05]')));
-    const holidays = 'select holiday_date::text, name from reporting.holidays order by 1';
-    await facts.expectRows(holidays).toEqual(['2026-03-04 | A feast', '2026-03-05 | -']);
-    expect(await facts.value('select count(*)::integer from reporting.business_hours where schedule_id = 2')).toBe(1);
+    const hours = hoursOf('business_hours: { sunday: ["01:15-01:45", "02:30-04:00"] }');
+    await adoptHours(facts.db, hours);
+    // The clock goes back from two to one at 06:00, and forward from two to three on another Sunday at 07:00.
+    const quarters = ['2026-11-01T04:00Z', '2026-03-08T05:00Z'].flatMap((from) =>
+      Array.from({ length: 24 }, (_, at) => new Date(Date.parse(from) + at * 900_000).toISOString()),
+    );
+    for (const at of quarters) {
+      const told = [await isOpen(facts, at), await facts.value('select reporting.is_open_at($1)', at)];
+      expect([at, ...told]).toEqual([at, ...Array(2).fill(hoursAt(hours, new Date(at)).is_open)]);
+    }
   });
 });
 
@@ -79,49 +78,41 @@ offices: { west: { lines: ["13105550100"], time_zone: America/Los_Angeles } }`);
   expect(counted.map(({ is_open }) => is_open)).toEqual(
     calls.map(({ line, at }) => hoursAt(hoursOfLine(hours, line), at).is_open),
   );
-  const week = `select reporting.business_seconds('2026-12-24T05:00Z', '2026-12-26T05:00Z', 1)::integer / 3600`;
+  const week = `select reporting.business_seconds('2026-12-24T05:00Z', '2026-12-26T05:00Z')::integer / 3600`;
   expect(await facts.value(week)).toBe(3);
   await adoptHours(facts.db, hoursOf('business_hours: { thursday: 09:00-17:00 }'));
   expect(await facts.value('select count(*)::integer from reporting.schedule_lines')).toBe(0);
 });
 
-describe('a change of the hours asks for a rebuild', () => {
-  const isStale = (facts: Facts) =>
-    facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
+describe('a change of the hours counts again', () => {
+  const week = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday']
+    .map((name) => `${name}: 09:00-17:00`)
+    .join(', ');
+  const isOpenTurn = 'select is_business_hours from reporting.fct_sms_turn';
 
-  test('where replies are held, and not where nothing is', async () => {
+  test('what is held, and nothing where nothing is', async () => {
     await using facts = await factsDatabase();
-    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('adopted');
-    expect(await isStale(facts)).toBe(0);
-    await facts.thread(1, [['15:00', 'in']]);
-    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('same');
-    expect(await isStale(facts)).toBe(0);
-    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-13:00 }'))).toBe('rebuild needed');
-    expect(await isStale(facts)).toBe(1);
+    expect(await facts.hours('business_hours: { monday: 08:00-12:00 }')).toBe('adopted');
+    // Half past twelve on Monday in New York.
+    await facts.thread(1, [['17:30', 'in']]);
+    await facts.drain();
+    await facts.expectRows(isOpenTurn).toEqual(['false']);
+    expect(await facts.hours('business_hours: { monday: 08:00-12:00 }')).toBe('same');
+    expect(await facts.hours('business_hours: { monday: 08:00-13:00 }')).toBe('recounted');
+    await facts.drain();
+    await facts.expectRows(isOpenTurn).toEqual(['true']);
   });
 
   test('but not for a holiday to come, which no reply has met', async () => {
     await using facts = await factsDatabase();
-    await adoptHours(facts.db, hoursOf(''));
+    await facts.hours('');
     await facts.thread(1, [['15:00', 'in']]);
     const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
-    const week = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday']
-      .map((name) => `${name}: 09:00-17:00`)
-      .join(', ');
-    const adopt = (holiday: string) =>
-      adoptHours(facts.db, hoursOf(`business_hours: { ${week}, holidays: [${holiday}] }`));
-    expect(await adopt(day(30))).toBe('adopted');
-    expect(await isStale(facts)).toBe(0);
-    expect(await adopt(day(-30))).toBe('rebuild needed');
-    expect(await isStale(facts)).toBe(1);
-  });
-
-  test('and one that is asked for already stays so', async () => {
-    await using facts = await factsDatabase();
-    await facts.thread(1, [['15:00', 'in']]);
-    await facts.params({ short_abandon_seconds: 9 });
-    await adoptHours(facts.db, hoursOf('', 'UTC'));
-    expect(await isStale(facts)).toBe(1);
+    // A week each, since a weekend has no hours to change.
+    const adopt = (ahead: number) =>
+      facts.hours(`business_hours: { ${week}, holidays: [${day(ahead)}..${day(ahead + 6)}] }`);
+    expect(await adopt(30)).toBe('adopted');
+    expect(await adopt(-30)).toBe('recounted');
   });
 });
 

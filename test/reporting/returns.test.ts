@@ -142,8 +142,9 @@ test('how soon a call is returned ends with the next business day, and business 
     '06 1 business day 30 t',
     '07 1 hour none t',
   ]);
-  await facts.query(`insert into reporting.holidays values (1, '2026-03-09', 'Day')`);
-  await rebuildRollups(facts.db);
+  const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'].map((day) => `${day}: 09:00-17:00`).join(', ');
+  expect(await facts.hours(`business_hours: { ${days}, holidays: [2026-03-09] }`, 'UTC')).toBe('recounted');
+  await facts.drain();
   expect((await spans())[2]).toBe('03 1 business day 40 t');
 });
 

@@ -13,7 +13,7 @@ const given = { status: 'missed', is_abandoned: true };
 
 beforeAll(async () => {
   await facts.params({ time_zone: 'America/New_York' });
-  await query(`update reporting.schedules set time_zone = 'America/New_York'`);
+  await facts.hours('business_hours: { monday: 09:00-17:00, tuesday: 09:00-17:00, holidays: [2026-03-03] }');
   for (const user of [1, 2, 3]) await facts.user(user, [`20${user}`]);
   // 12 s of menu, 30 s in Sales, over into Support for 10 s, 202 rings for 8 s and does not answer, 201 after 5 s more; then to 203.
   await state('1.1', { transferred_count: 1 }, [
@@ -85,7 +85,6 @@ describe('fct_call', () => {
   });
 
   test('knows business hours, by the clock of the schedule, and holidays', async () => {
-    await insert('reporting.holidays', { schedule_id: 1, holiday_date: '2026-03-03', name: 'Day' });
     // Monday, from nine until five; Monday after the clock went forward; Saturday; the holiday.
     await calls(`
       call_id started_at

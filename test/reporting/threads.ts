@@ -6,9 +6,9 @@ const user = { sent_by: 1 };
 
 /** Six conversations that have among them what makes turns hard; the days are those of New York. */
 export async function stateThreads(facts: Facts): Promise<void> {
-  const { query, thread } = facts;
+  const { thread } = facts;
   await facts.params({ time_zone: 'America/New_York' });
-  await query(`update reporting.schedules set time_zone = 'America/New_York'`);
+  await facts.hours('');
   await facts.user(1, ['201']);
   // Monday 2026-03-02; New York is five hours behind UTC.
   await thread(1, [

@@ -55,7 +55,7 @@ const replies: readonly (readonly [string, string, string, boolean, number | nul
 
 test('business time of a reply is NULL where there was none, so that medians take only the turns that have some', async () => {
   await using facts = await factsDatabase();
-  await facts.query(`update reporting.schedules set time_zone = 'America/New_York'`);
+  await facts.hours('');
   for (const [at, [, from, to]] of replies.entries()) {
     await facts.thread(100 + at, [
       [from, 'in'],

@@ -93,7 +93,7 @@ const reportsDiffer = defineCheck<Told, ReportParts>({
     const found: Told[] = [];
     if (!isCurrent) {
       const sentence =
-        'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.';
+        'Not all reports follow the definitions of now: delivery words or reporting.params changed, or a rebuild has not ended.';
       found.push({ level: 'warning', sentence, remedy: rebuild });
     }
     for (const { isOfStatus, count, days, date, figure, theirs, ours, callIds } of untied) {

@@ -177,35 +177,30 @@ const foundReturns = `
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
 
+/** The first day after that of a missed call on which its schedule `s` opens. */
+const nextBusinessDay = `(
+        select (h.opens_at at time zone s.time_zone)::date from reporting.open_hours h
+        where h.schedule = s.schedule and h.opens_at > r.started_at
+          and (h.opens_at at time zone s.time_zone)::date > (r.started_at at time zone s.time_zone)::date
+        order by h.opens_at limit 1)`;
+
 /** If the service names a call as the return, it may have begun earlier. It counts as returned at once. */
 const freshReturns = `
   with next_calls as materialized (${nextCalls}
   ), found as materialized (${foundReturns}
-  ), business_days as materialized (
-    -- By day: a month of holidays is looked through once, not for each call.
-    select missed.schedule_id, missed.day as missed_day, (
-        select min(day) from (select missed.day + after as day from generate_series(1, 366) after) days
-        where exists (select from reporting.hours_on(missed.schedule_id, day))
-      ) as next_day
-    from (
-      select distinct s.schedule_id, (r.started_at at time zone s.time_zone)::date as day
-      from found r cross join lateral (${scheduleOf('r.account_number')}) s
-      where r.returned_at > r.started_at + interval '4 hours'
-    ) missed
   )
   select r.*,
     case
       when r.returned_at <= r.started_at + interval '1 hour' then '1 hour'
       when r.returned_at <= r.started_at + interval '4 hours' then '4 hours'
-      when (r.returned_at at time zone s.time_zone)::date <= b.next_day then '1 business day'
+      when (r.returned_at at time zone s.time_zone)::date <= ${nextBusinessDay} then '1 business day'
       when r.returned_at is not null then 'later'
     end as returned_within,
     case when r.returned_at - r.started_at < interval '60 years' then extract(epoch from r.returned_at - r.started_at)::integer
     end as return_seconds,
     -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
-      select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
+      select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule)
       where seconds > 0 or r.is_business_hours or ${isOpenAt('r.returned_at')}) end as return_business_seconds
   from found r
-    cross join lateral (${scheduleOf('r.account_number')}) s
-    left join business_days b on b.schedule_id = s.schedule_id and b.missed_day = (r.started_at at time zone s.time_zone)::date`;
+    cross join lateral (${scheduleOf('r.account_number')}) s`;

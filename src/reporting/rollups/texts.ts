@@ -106,7 +106,7 @@ const freshTurns = `
     cross join lateral (
       select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
     ) r
-    cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, s.schedule_id) open`;
+    cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, s.schedule) open`;
 
 const columns = [
   'line',

@@ -1,5 +1,11 @@
-import { type BusinessHours, specialHours, type Weekday, weekdays } from '../../shared/business-hours.ts';
-import type { TimeRange } from '../../shared/time-range.ts';
+import {
+  addDays,
+  type BusinessHours,
+  localTime,
+  openingsOn,
+  specialHours,
+  weekdayOf,
+} from '../../shared/business-hours.ts';
 import type { FactsOf } from './declared.ts';
 
 /** How far ahead the next opening is searched. */
@@ -24,7 +30,7 @@ function hoursFrom(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
   const weekday = weekdayOf(local.date);
   return {
-    is_open: openSpans(hours, local.date).some(({ from, to }) => from <= at && at < to),
+    is_open: openingsOn(hours, local.date).some(({ from, to }) => from <= at && at < to),
     is_holiday: specialHours(hours, local.date)?.length === 0,
     weekday,
     time: local.time,
@@ -34,17 +40,9 @@ function hoursFrom(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   };
 }
 
-function openSpans(hours: BusinessHours, date: string): TimeRange<Date>[] {
-  const { timeZone, week } = hours;
-  return (specialHours(hours, date) ?? week[weekdayOf(date)]).map(({ from, to }) => ({
-    from: instantOf(date, from, timeZone),
-    to: instantOf(date, to, timeZone),
-  }));
-}
-
 function nextOpening(hours: BusinessHours, date: string, at: Date): Date | undefined {
   for (let ahead = 0; ahead <= maxDays; ahead += 1) {
-    const opening = openSpans(hours, addDays(date, ahead)).find(({ from }) => from > at);
+    const opening = openingsOn(hours, addDays(date, ahead)).find(({ from }) => from > at);
     if (opening) return opening.from;
   }
   return undefined;
@@ -58,7 +56,7 @@ export function afterOpenSeconds(hours: BusinessHours, from: Date, seconds: numb
   const { date } = localTime(from, hours.timeZone);
   let left = seconds * 1_000;
   for (let ahead = 0; ahead <= maxCountedDays; ahead += 1) {
-    for (const span of openSpans(hours, addDays(date, ahead))) {
+    for (const span of openingsOn(hours, addDays(date, ahead))) {
       const start = Math.max(span.from.getTime(), from.getTime());
       const open = Math.max(0, span.to.getTime() - start);
       if (open >= left) return new Date(start + left);
@@ -73,7 +71,7 @@ export function beforeOpenSeconds(hours: BusinessHours, to: Date, seconds: numbe
   const { date } = localTime(to, hours.timeZone);
   let left = seconds * 1_000;
   for (let back = 0; back <= maxCountedDays; back += 1) {
-    for (const span of openSpans(hours, addDays(date, -back)).toReversed()) {
+    for (const span of openingsOn(hours, addDays(date, -back)).toReversed()) {
       const end = Math.min(span.to.getTime(), to.getTime());
       const open = Math.max(0, end - span.from.getTime());
       if (open >= left) return new Date(end - left);
@@ -81,42 +79,4 @@ export function beforeOpenSeconds(hours: BusinessHours, to: Date, seconds: numbe
     }
   }
   return undefined;
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** The local day and time of an instant. */
-function localTime(at: Date, timeZone: string): { readonly date: string; readonly time: string } {
-  // Swedish dates and times are those of ISO 8601.
-  const format =
-    formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
-  formats.set(timeZone, format);
-  const [date = '', time = ''] = format.format(at).split(' ');
-  return { date, time };
-}
-
-/**
- * The instant of a local time, in minutes since midnight. When clocks go back, the first of the two; when they go forward, a
- * skipped time counts as if they had not.
- */
-export function instantOf(date: string, minutes: number, timeZone: string): Date {
-  const wall = Date.parse(`${date}T00:00:00Z`) + minutes * minuteMs;
-  // With the offset before and after a change on that day; the earlier instant that shows this time wins.
-  const candidates = [wall - 86_400_000, wall + 86_400_000].map((near) => wall - offsetAt(new Date(near), timeZone));
-  const right = candidates.filter((each) => each + offsetAt(new Date(each), timeZone) === wall).sort((a, b) => a - b);
-  return new Date(right[0] ?? candidates[0] ?? wall);
-}
-
-function offsetAt(at: Date, timeZone: string): number {
-  const { date, time } = localTime(at, timeZone);
-  return Date.parse(`${date}T${time}:00Z`) - Math.floor(at.getTime() / minuteMs) * minuteMs;
-}
-
-function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
-}
-
-function weekdayOf(date: string): Weekday {
-  const day = new Date(`${date}T00:00:00Z`).getUTCDay();
-  return weekdays[(day + 6) % 7] as Weekday;
 }
