@@ -109,6 +109,18 @@ describe('a call', () => {
     await ofLegs().toEqual(kept);
   });
 
+  test('that was dialled to somebody who was erased is mirrored without the name of the called', async () => {
+    await remember();
+    const id = callId();
+    await mirrorCall(id, {
+      callerNumber: '15550000009',
+      dialledNumber: gone,
+      calledNumber: '101',
+      calledName: 'Wanda',
+    });
+    await parties(id).toEqual([expect.stringMatching(/ \| 15550000009 \| - \| 101 \| - \| .* \| true$/)]);
+  });
+
   test('stays blank when a later read shows less of who it was', async () => {
     const id = callId();
     await mirrorCall(id);
