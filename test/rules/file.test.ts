@@ -7,269 +7,227 @@ import { durationOf, rulesSchema } from '../../src/rules/file/schema.ts';
 import { triggerKinds } from '../../src/rules/triggers.ts';
 import { options, refusalOf } from './refusal.ts';
 
-/** A rule on texts with one line changed; `if` stands in line 4, the step in line 5. */
-const rule = (condition: string, step = 'reopen: true', on = 'message_received') =>
-  `rules:\n  - name: one\n    on: ${on}\n    if: ${condition}\n    do: [{ ${step} }]\n`;
+/**
+ * Each mistake with its caret, and below it parts of the message and the remedy, without their backquotes: in a whole file, or in lines that
+ * stand in a rule on texts instead of its own. A line that begins with a blank goes on with what is above it.
+ */
+const mistakes = `
+rules:
+  - name: caf�
+             ^ not UTF-8 | Save the file
+ruels: []
+^ ruels is not a key | Did you mean "rules"?
+onn: call_missed
+^ onn is not a key | Did you mean "on"?
+on: mesage_received
+    ^ no "mesage_received" | Did you mean "message_received"?
+do: [{ replly: hi }]
+       ^ replly is not a key | Did you mean "reply"?
+do: [{ reply: hi, comment: ho }]
+     ^ one thing | items of their own
+do: [{ resolve: { coment: hi } }]
+                  ^ coment is not a key | Did you mean "comment"?
+do: [{ reply: 5 }]
+              ^ not a text | quotes
+on: call_missed
+do: [{ reply: { from: "16465550100" } }]
+              ^ text is missing | Add text
+on: call_missed
+do: [{ reply: { text: hi, form: 1 } }]
+                          ^ form is not a key | "from"
+on: call_missed
+do: [{ reply: { text: hi, from: main } }]
+                                ^ not a line | "16465550100"
+on: call_missed
+do: [{ reply: { text: hi, from: [1] } }]
+                                ^ not a text | quotes
+do: [{ reply: { text: hi, from: "16465550100" } }]
+                                ^ own thread | Remove from
+do: [{ resolve: 7 }]
+                ^ not true | Write resolve: true, or
+rules:
+  - { name: one, on: call_missed, do: [resolve] }
+                                       ^ no keys | resolve: true
+rules:
+  - { name: one, on: call_missed, do: { reopen: true } }
+                                      ^ not a list | dash
+do: [{ assign: { user: 5 } }]
+               ^ no user | right after assign:
+do: [{ comment: { text: hi } }]
+                ^ not a text | Write comment: "…"
+do: [{ reply: { text: hi, approve: "yes" } }]
+                                   ^ not true | approve: true, or
+limits: { max_age: 600 }
+                   ^ not a duration | 10m
+rules:
+  - on: call_missed
+    ^ name is missing | Add name.
+    do: [{ reopen: true }]
+on: call_missed
+do: []
+    ^ nothing to do | at least one
+on: thread_idle
+    ^ needs for | for: 48h
+on: call_missed
+for: 48h
+     ^ belongs to thread_idle | Remove it
+on: thread_idle
+for: 2 days
+     ^ not a duration | 48h or 7d
+rules:
+  - name: one
+    on: call_missed
+    do:
+      - reply: a
+      - reply: b
+        ^ one reply | second rule
+rules:
+  - { name: one, on: call_missed, do: [{ reopen: true }] }
+  - { name: one, on: call_missed, do: [{ reopen: true }] }
+            ^ two rules called one | line 2
+business_hours: { monday: 17:00-09:00 }
+                          ^ ends before it begins | midnight
+business_hours: { holidays: [2026-02-30] }
+                             ^ not a date | 2026-12-25
+if: 'message.txt == "a"'
+             ^ no fact message.txt | Did you mean "text"?
+if: has(thread.is_resolve)
+               ^ no fact thread.is_resolve | Did you mean "is_resolved"?
+if: contct.is_new
+    ^ no fact called contct | Did you mean "contact"?
+if: 'call.status == "missed"'
+     ^ There is no call on | call_missed
+if: message.text == 1
+    ^ string == int | one type
+if: thread.is_resolved == null
+    ^ bool == null | has(
+if: message.text
+    ^ a string, not true or false | Compare
+if: 'hours.date == "2027-01-01" && now - message.sent_at > duration("2 days")'
+     ^ fails on sample facts | "48h"
+if: 'message.plain.matches("(?=a)")'
+     ^ fails on sample facts | RE2
+if: message.id >
+                ^ EOF | CEL writes
+if: 'sze(message.text) > 1'
+     ^ sze | Functions are size
+rules:
+  - name: one
+    on: message_received
+    if: >-
+      message.id > 3 &&
+      message.txt == "a"
+              ^ no fact message.txt | "text"
+    do: [{ reopen: true }]
+rules:
+  - name: one
+    on: message_received
+    do:
+      - reply: |
+          Hello
+          {{ contact.nam }}
+                     ^ no fact contact.nam | "name"
+do: [{ reply: '{% if contact.is_new and contact.nme %}x{% endif %}' }]
+                                                ^ no fact contact.nme | "name"
+do: [{ reply: '{{ message.text | upcas }}' }]
+               ^ filter: upcas | Filters are
+do: [{ reply: '{% include "x" %}' }]
+               ^ include | a tag {%
+do: [{ reply: '{{ message.text' }]
+               ^ not closed | is written {{
+rules:
+  - name: one
+    on: call_missed
+    do:
+      - reply: Hi {{ now | date: "%H" }}
+               ^ not valid YAML | in quotes, or after >-
+rules:
+  - name: one
+          ^ not valid YAML | indent keys like those
+      on: call_missed
+rules:
+\t- name: one
+^ not valid YAML | spaces
+rules:
+  - name: "one
+          ^ closing | quote
+    on: call_missed
+rules:
+  - name: one
+    on: call_missed
+    on: call_missed
+    ^ not valid YAML | remove one
+if: 'message.plain = "hi"'
+                   ^ = | CEL writes ==
+if: 'hours.is_open and line.can_text'
+                   ^ Unexpected | && for and
+limits: { quiet_hours: 21-8 }
+                       ^ not quiet hours | "21:00-08:00"
+limits: { quiet_hours: "00:00-24:00" }
+                       ^ at the same time | mode: off
+limits: { per_thread: 1 per 900d }
+                      ^ longer than a year | 366d
+budgets: { daily_dollars: $5 }
+                          ^ expected number | config/rules.yaml
+budgets: { daily_dollars: 1e9 }
+                          ^ more than | every budget has
+budgets: { per_thread: -1 }
+                       ^ below 0 | 0
+do: [{ assign: agent }]
+               ^ has no call | nobody
+`;
 
-/** A rule with limits; they begin in column 15 of line 4. */
-const limited = (limits: string) =>
-  `rules:\n  - name: one\n    on: message_received\n    limits: { ${limits} }\n    do: [{ reply: hi }]\n`;
+interface Mistake {
+  readonly file: string[];
+  readonly place: readonly [line: number, column: number];
+  readonly told: readonly [message: string, remedy: string];
+}
 
-// The caret stands under the first character of what is quoted here.
-const mistakes: readonly (readonly [
-  what: string,
-  text: string,
-  at: [line: number, column: number],
-  message: string,
-  remedy: string,
-])[] = [
-  ['a file in another encoding', 'rules:\n  - name: caf\ufffd\n', [2, 14], 'not UTF-8', 'Save the file'],
-  ['a misspelt key of the file', 'ruels: []\n', [1, 1], '`ruels` is not a key', 'Did you mean "rules"?'],
-  [
-    'a misspelt key of a rule',
-    'rules:\n  - name: one\n    onn: call_missed\n    on: call_missed\n    do: [{ reopen: true }]\n',
-    [3, 5],
-    '`onn` is not a key',
-    'Did you mean "on"?',
-  ],
-  [
-    'a misspelt trigger',
-    rule('"true"', undefined, 'mesage_received'),
-    [3, 9],
-    'no "mesage_received"',
-    'Did you mean "message_received"?',
-  ],
-  ['a misspelt step', rule('"true"', 'replly: hi'), [5, 12], '`replly` is not a key', 'Did you mean "reply"?'],
-  ['two things in one step', rule('"true"', 'reply: hi, comment: ho'), [5, 10], 'one thing', 'items of their own'],
-  [
-    'a key misspelt within a step',
-    rule('"true"', 'resolve: { coment: hi }'),
-    [5, 23],
-    '`coment` is not a key',
-    'Did you mean "comment"?',
-  ],
-  ['a number for a text', rule('"true"', 'reply: 5'), [5, 19], 'not a text', 'quotes'],
-  [
-    'a reply without a text',
-    rule('"true"', 'reply: { from: "16465550100" }', 'call_missed'),
-    [5, 19],
-    '`text` is missing',
-    'Add text',
-  ],
-  [
-    'a misspelt key of a reply',
-    rule('"true"', 'reply: { text: hi, form: 1 }', 'call_missed'),
-    [5, 31],
-    '`form` is not a key',
-    '"from"',
-  ],
-  [
-    'a reply from no number',
-    rule('"true"', 'reply: { text: hi, from: main }', 'call_missed'),
-    [5, 37],
-    'not a line',
-    '"16465550100"',
-  ],
-  [
-    'a reply from a list',
-    rule('"true"', 'reply: { text: hi, from: [1] }', 'call_missed'),
-    [5, 37],
-    'not a text',
-    'quotes',
-  ],
-  [
-    'a text that is answered elsewhere',
-    rule('"true"', 'reply: { text: hi, from: "16465550100" }'),
-    [5, 37],
-    'own thread',
-    'Remove from',
-  ],
-  ['a step that is no step', rule('"true"', 'resolve: 7'), [5, 21], 'not `true`', 'Write resolve: true, or'],
-  [
-    'a step without a value',
-    'rules:\n  - { name: one, on: call_missed, do: [resolve] }\n',
-    [2, 40],
-    'no keys',
-    'resolve: true',
-  ],
-  [
-    'a step without a dash',
-    'rules:\n  - { name: one, on: call_missed, do: { reopen: true } }\n',
-    [2, 39],
-    'not a list',
-    'dash',
-  ],
-  ['a user with a key', rule('"true"', 'assign: { user: 5 }'), [5, 20], 'no user', 'right after `assign:`'],
-  ['a note with a key', rule('"true"', 'comment: { text: hi }'), [5, 21], 'not a text', 'Write comment: "…"'],
-  [
-    'an approval in words',
-    rule('"true"', 'reply: { text: hi, approve: "yes" }'),
-    [5, 40],
-    'not `true`',
-    'approve: true, or',
-  ],
-  ['a duration without a unit', limited('max_age: 600'), [4, 24], 'not a duration', '10m'],
-  [
-    'a rule without a name',
-    'rules:\n  - on: call_missed\n    do: [{ reopen: true }]\n',
-    [2, 5],
-    '`name` is missing',
-    'Add name.',
-  ],
-  [
-    'nothing to do',
-    'rules:\n  - name: one\n    on: call_missed\n    do: []\n',
-    [4, 9],
-    'nothing to do',
-    'at least one',
-  ],
-  ['a silence without a length', rule('"true"', undefined, 'thread_idle'), [3, 9], 'needs `for`', 'for: 48h'],
-  [
-    'a length without a silence',
-    'rules:\n  - name: one\n    on: call_missed\n    for: 48h\n    do: [{ reopen: true }]\n',
-    [4, 10],
-    'belongs to thread_idle',
-    'Remove it',
-  ],
-  [
-    'a length that is none',
-    'rules:\n  - name: one\n    on: thread_idle\n    for: 2 days\n    do: [{ reopen: true }]\n',
-    [4, 10],
-    'not a duration',
-    '48h or 7d',
-  ],
-  [
-    'two replies',
-    'rules:\n  - name: one\n    on: call_missed\n    do:\n      - reply: a\n      - reply: b\n',
-    [6, 9],
-    'one reply',
-    'second rule',
-  ],
-  [
-    'two rules of one name',
-    `${rule('"true"')}  - name: one\n    on: call_missed\n    do: [{ reopen: true }]\n`,
-    [6, 11],
-    'two rules called one',
-    'line 2',
-  ],
-  [
-    'an opening that ends before it begins',
-    'business_hours: { monday: 17:00-09:00 }\nrules: []\n',
-    [1, 27],
-    'ends before it begins',
-    'midnight',
-  ],
-  [
-    'a day that is none',
-    'business_hours: { holidays: [2026-02-30] }\nrules: []\n',
-    [1, 30],
-    'not a date',
-    '2026-12-25',
-  ],
-  ['a fact that is none', rule('\'message.txt == "a"\''), [4, 18], 'no fact message.txt', 'Did you mean "text"?'],
-  [
-    'a fact within has',
-    rule('has(thread.is_resolve)'),
-    [4, 20],
-    'no fact thread.is_resolve',
-    'Did you mean "is_resolved"?',
-  ],
-  ['a group that is none', rule('contct.is_new'), [4, 9], 'no fact called contct', 'Did you mean "contact"?'],
-  ['a group of another trigger', rule('\'call.status == "missed"\''), [4, 10], 'There is no `call` on', 'call_missed'],
-  ['types that do not go together', rule('message.text == 1'), [4, 9], 'string == int', 'one type'],
-  ['a comparison with null', rule('thread.is_resolved == null'), [4, 9], 'bool == null', 'has('],
-  ['a text for a condition', rule('message.text'), [4, 9], 'a string, not true or false', 'Compare'],
-  [
-    'a length of time that is none, behind a clause that is false',
-    rule('\'hours.date == "2027-01-01" && now - message.sent_at > duration("2 days")\''),
-    [4, 10],
-    'fails on sample facts',
-    '"48h"',
-  ],
-  ['a pattern that RE2 has not', rule('\'message.plain.matches("(?=a)")\''), [4, 10], 'fails on sample facts', 'RE2'],
-  ['an expression that ends early', rule('message.id >'), [4, 21], 'EOF', 'CEL writes'],
-  ['a function that is none', rule("'sze(message.text) > 1'"), [4, 10], 'sze', 'Functions are size'],
-  [
-    'a place in the second line of a folded text',
-    'rules:\n  - name: one\n    on: message_received\n    if: >-\n      message.id > 3 &&\n      message.txt == "a"\n    do: [{ reopen: true }]\n',
-    [6, 15],
-    'no fact message.txt',
-    '"text"',
-  ],
-  [
-    'a place in the second line of a literal text',
-    'rules:\n  - name: one\n    on: message_received\n    do:\n      - reply: |\n          Hello\n          {{ contact.nam }}\n',
-    [7, 22],
-    'no fact contact.nam',
-    '"name"',
-  ],
-  [
-    'a name in a template, where nothing reaches it',
-    rule('"true"', "reply: '{% if contact.is_new and contact.nme %}x{% endif %}'"),
-    [5, 53],
-    'no fact contact.nme',
-    '"name"',
-  ],
-  [
-    'a filter that is none',
-    rule('"true"', "reply: '{{ message.text | upcas }}'"),
-    [5, 20],
-    'filter: upcas',
-    'Filters are',
-  ],
-  ['another file', rule('"true"', 'reply: \'{% include "x" %}\''), [5, 20], 'include', 'a tag {%'],
-  ['a template that does not end', rule('"true"', "reply: '{{ message.text'"), [5, 20], 'not closed', 'is written {{'],
-  ['a text that is too long', rule('"true"', `reply: '${'é'.repeat(1_001)}'`), [5, 20], '2002 bytes', '2000'],
-  [
-    'a text with a colon and no quotes',
-    'rules:\n  - name: one\n    on: call_missed\n    do:\n      - reply: Hi {{ now | date: "%H" }}\n',
-    [5, 16],
-    'not valid YAML',
-    'in quotes, or after `>-`',
-  ],
-  [
-    'a key that stands deeper than its neighbours',
-    'rules:\n  - name: one\n      on: call_missed\n',
-    [2, 11],
-    'not valid YAML',
-    'indent keys like those',
-  ],
-  ['tabs', 'rules:\n\t- name: one\n', [2, 1], 'not valid YAML', 'spaces'],
-  ['a quote that is not closed', 'rules:\n  - name: "one\n    on: call_missed\n', [2, 11], 'closing', 'quote'],
-  ['a key that stands there twice', `${rule('"true"')}    on: call_missed\n`, [6, 5], 'not valid YAML', 'remove one'],
-  ['an empty file', '', [1, 1], '`rules` is missing', 'Add rules'],
-  ['a single equals sign', rule('\'message.plain = "hi"\''), [4, 24], '=', 'CEL writes =='],
-  ['a word for an operator', rule("'hours.is_open and line.can_text'"), [4, 24], 'Unexpected', '&& for and'],
-  ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'not quiet hours', '"21:00-08:00"'],
-  ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'at the same time', 'mode: off'],
-  ['an allowance that looks back for years', limited('per_thread: 1 per 900d'), [4, 27], 'longer than a year', '366d'],
-  [
-    'an amount with its sign',
-    'budgets: { daily_dollars: $5 }\nrules: []\n',
-    [1, 27],
-    'expected number',
-    'config/rules.yaml',
-  ],
-  ['no budget at all', 'budgets: { daily_dollars: 1e9 }\nrules: []\n', [1, 27], 'more than', 'every budget has'],
-  ['less than nothing', 'budgets: { per_thread: -1 }\nrules: []\n', [1, 24], 'below 0', '0'],
-  ['an agent where there was no call', rule('"true"', 'assign: agent'), [5, 20], 'has no call', 'nobody'],
-];
+const isCaret = (line: string) => /^\s*\^ /.test(line);
+
+function mistakeIn(block: readonly string[]): Mistake {
+  const lines = [...block];
+  const at = lines.findIndex(isCaret);
+  const [caret = ''] = lines.splice(at, 1);
+  const [message = '', remedy = ''] = caret.replace(/^\s*\^ /, '').split(' | ');
+  const column = caret.indexOf('^') + 1;
+  const told = [message, remedy] as const;
+  if (/^r/.test(block[0] ?? '')) return { file: lines, place: [at, column], told };
+  if (/^b/.test(block[0] ?? '')) return { file: [...lines, 'rules: []'], place: [at, column], told };
+  const keys = ['on: message_received', 'if: message.id > 0', 'do: [{ reopen: true }]'];
+  const keyOf = (line: string) => line.split(':')[0];
+  const own = keys.filter((key) => !lines.some((line) => keyOf(line) === keyOf(key)));
+  const rule = [...lines, ...own].map((line) => `    ${line}`);
+  return { file: ['rules:', '  - name: one', ...rule], place: [2 + at, 4 + column], told };
+}
 
 describe('a mistake has its line, column, caret and remedy', () => {
-  test.each(mistakes)('%s', (_what, text, [line, column], message, remedy) => {
-    const error = refusalOf(text.replaceAll('if: "true"', 'if: message.id > 0'));
+  const blocks: string[][] = [];
+  for (const line of mistakes.trim().split('\n')) {
+    const before = blocks.at(-1);
+    if (!before || (before.some(isCaret) && /^\S/.test(line))) blocks.push([line]);
+    else before.push(line);
+  }
+
+  test.each([
+    ...blocks.map(mistakeIn),
+    { file: [''], place: [1, 1], told: ['rules is missing', 'Add rules'] } as const,
+    {
+      file: ['rules:', '  - name: one', '    on: call_missed', `    do: [{ reply: '${'é'.repeat(1_001)}' }]`],
+      place: [4, 20],
+      told: ['2002 bytes', '2000'],
+    } as const,
+  ])('$told.0: $told.1', ({ file, place: [line, column], told: [message, remedy] }) => {
+    const error = refusalOf(`${file.join('\n')}\n`);
     const problem = error.problems.find((each) => each.line === line && each.column === column);
-    expect(problem, error.message).toBeDefined();
-    expect(problem?.message).toContain(message);
-    expect(problem?.remedy).toContain(remedy);
+    expect(problem?.message.replaceAll('`', ''), error.message).toContain(message);
+    expect(problem?.remedy.replaceAll('`', '')).toContain(remedy);
     const shown = error.message.split('\n');
     const at = shown.findIndex((each) => each.startsWith(`rules.yaml:${line}:${column}: `));
-    const source = text.replaceAll('if: "true"', 'if: message.id > 0').split('\n')[line - 1];
-    if (source === undefined) return;
-    const caret = shown[at + 2]?.replaceAll('\t', ' ').indexOf('^') ?? -1;
+    const source = file[line - 1] ?? '';
     expect(source).toContain(shown[at + 1]?.slice(8));
     if (source.length > 160) return;
-    expect(caret - 8).toBe(column - 1);
+    expect((shown[at + 2]?.replaceAll('\t', ' ').indexOf('^') ?? -1) - 8).toBe(column - 1);
   });
 });
 
