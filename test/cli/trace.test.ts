@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { until } from '../world.ts';
 import { runInProcess } from './in-process.ts';
@@ -22,7 +22,6 @@ rules:
 
 const world = await createRulesWorld(rules, 'live', 'postgres');
 const { context, deliver, query, sandbox, value } = world;
-afterAll(() => world.close());
 
 interface Story {
   readonly kind: string;

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addNumbers } from '../../src/completeness/gaps/candidate-threads.ts';
 import { quick, until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -21,7 +21,6 @@ const world = await createRulesWorld(rules, 'live', 'postgres', {
   workers: null,
   environment: { BACKFILL_DAYS: '30' },
 });
-afterAll(() => world.close());
 const { sandbox, value } = world;
 const lines = ['16465550100', '16465550101', '16465550102'];
 const recipients = () => sandbox.sends().flatMap(({ charge }) => charge?.to ?? []);

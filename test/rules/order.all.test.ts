@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { locksHere } from '../world/database.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -17,7 +17,6 @@ rules:
 const world = await createRulesWorld(rules, 'live', 'postgres');
 const { sandbox, query, value, context } = world;
 const line = '16465550100';
-afterAll(() => world.close());
 
 const chargesOf = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
 const textsOf = (number: string) =>

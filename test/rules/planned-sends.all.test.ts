@@ -1,4 +1,4 @@
-import { afterAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -15,7 +15,6 @@ describe.each(backends)('on %s', async (backend) => {
   // Nothing but the job of a plan lets a send out soon.
   const world = await createRulesWorld(rules, 'live', backend, { idle: /sends|due work/ });
   const { sandbox, value } = world;
-  afterAll(() => world.close());
 
   const stateOf = async (number: string) =>
     value(`select concat_ws(' ', state, reason) from ops.sends where number = $1`, number);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyRules } from '../../src/rules/versions.ts';
-import { temporaryFolder } from '../at-end.ts';
+import { atEnd, temporaryFolder } from '../at-end.ts';
 import type { Backend } from '../stores/backends.ts';
 import { createWorld, until, type World, type WorldOptions } from '../world.ts';
 
@@ -34,7 +34,7 @@ export interface ActionRow {
   readonly reason: string | null;
 }
 
-/** With workers, the rules have been in force for a month. */
+/** With workers, the rules have been in force for a month. It ends with the test or the file that asks for it. */
 export async function createRulesWorld(
   text: string,
   mode: 'off' | 'dry-run' | 'live',
@@ -49,6 +49,7 @@ export async function createRulesWorld(
     sandbox: { deliveryRetriesMs: [50], ...options.sandbox },
     environment: { RULES_MODE: mode, RULES_FILE: rulesFile, TIME_ZONE: 'UTC', ...options.environment },
   });
+  atEnd(world.close);
   const { query, value } = world;
   let changes = 0;
   async function age(): Promise<void> {

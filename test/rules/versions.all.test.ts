@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { until } from '../world.ts';
@@ -19,7 +19,6 @@ const line = '16465550100';
 
 const world = await createRulesWorld(rulesSaying('Words 1'), 'live', 'redis', { workers: null });
 const { sandbox, query, value, context, rulesFile } = world;
-afterAll(() => world.close());
 const { databaseUrl, redisUrl } = context.settings;
 const stores = { DATABASE_URL: databaseUrl, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) };
 const rules = (...words: string[]) => runInProcess({ ...stores, TIME_ZONE: 'UTC' }, 'rules', ...words);

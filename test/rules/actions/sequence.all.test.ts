@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../world.ts';
 import { createRulesWorld, type RulesWorld } from '../rules-world.ts';
 
@@ -28,7 +28,6 @@ const stepsOf = ({ sandbox }: RulesWorld, number: string) =>
 const world = await createRulesWorld(rules, 'live', 'postgres');
 const { sandbox, query } = world;
 await world.work();
-afterAll(() => world.close());
 
 const actsOn = async (number: string) =>
   (

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type Explanation, explain } from '../../src/rules/explain.ts';
 import { declarationOf, declaredFacts } from '../../src/rules/facts/declared.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { runInProcess } from '../cli/in-process.ts';
-import { options } from './refusal.ts';
-import { createRulesWorld } from './rules-world.ts';
+import { options } from '../rules/refusal.ts';
+import { createStoryWorld, line } from './world.ts';
 
 const rules = `
 rules:
@@ -35,10 +34,10 @@ rules:
     do: [{ comment: Off. }]
 `;
 const set = parseRules(rules, options);
-const world = await createRulesWorld(rules, 'live', 'postgres');
+const world = await createStoryWorld();
 const { sandbox, context } = world;
-const line = '16465550100';
-afterAll(() => world.close());
+beforeEach(() => world.rules(rules));
+const command = (...args: string[]) => world.trunkline('rules', ...args);
 
 async function explained(number: string): Promise<Explanation> {
   const explanation = await explain(context.database.db, set, { line, number }, 'live');
@@ -50,7 +49,7 @@ const of = ({ rules: each }: Explanation, name: string) => each.find(({ rule }) 
 test('each rule is told with the clause that was false, its gate, and what happened', async () => {
   const number = '12125550171';
   const { id: messageId } = await sandbox.emit.sms({ line, number, text: 'Are you open?' });
-  await world.rulesSettled();
+  await world.quiet();
   const first = await explained(number);
   expect(first.message).toMatchObject({ messageId: String(messageId), line, number, text: 'Are you open?' });
   expect(of(first, 'asks-hours')).toMatchObject({
@@ -72,8 +71,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
   expect(of(first, 'silent')?.outcome).toBe('not_due');
   expect(of(first, 'asleep')?.outcome).toBe('off');
 
-  await sandbox.emit.sms({ line, number, text: 'Hello!' });
-  await world.rulesSettled();
+  await world.text(number, 'Hello!');
   const second = await explained(number);
   expect(of(second, 'greets')).toMatchObject({
     outcome: 'matched',
@@ -89,8 +87,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
 
 test('a reply that a gate refuses is told with the gate', async () => {
   const number = '447700900171';
-  await sandbox.emit.sms({ line, number, text: 'Hello' });
-  await world.rulesSettled();
+  await world.text(number, 'Hello');
   const greets = of(await explained(number), 'greets');
   expect(greets).toMatchObject({ outcome: 'matched', reply: 'gate:country' });
   expect(greets?.past?.actions).toMatchObject([{ sendState: 'DENIED', sendReason: 'gate:country' }]);
@@ -105,7 +102,7 @@ test('a caller who never texted is explained by the call, with how far the calle
     number,
     legs: [{ calledType: 'ivr', talkSeconds: 20 }],
   });
-  await world.rulesSettled();
+  await world.quiet();
   const far = parseRules(
     `missed: { reached: [menu] }
 rules:
@@ -137,20 +134,15 @@ rules:
     err: expect.stringContaining('no ended call'),
   });
   // Since they texted too, both are explained.
-  await sandbox.emit.sms({ line, number, text: 'Hello' });
-  await world.rulesSettled();
+  await world.text(number, 'Hello');
   const both = await explained(number);
   expect(of(both, 'calls')?.outcome).toBe('no_call_back');
   expect(of(both, 'greets')?.outcome).toBe('matched');
 });
 
-const environment = { DATABASE_URL: context.settings.databaseUrl, RULES_FILE: world.rulesFile, TIME_ZONE: 'UTC' };
-const command = (...args: string[]) => runInProcess(environment, 'rules', ...args);
-
 test('the command writes it for people, on one line each and without characters that turn the writing', async () => {
   const number = '12125550172';
-  await sandbox.emit.sms({ line, number, text: 'Open?\u202e\u001b[31m\nnow' });
-  await world.rulesSettled();
+  await world.text(number, 'Open?\u202e\u001b[31m\nnow');
   const { out } = await command('explain', `+1 (646) 555-0100/${number}`);
   expect(out).toContain(String.raw`"Open?\u202e\u001b[31m\nnow"`);
   expect(out).toMatch(
@@ -171,7 +163,7 @@ test('the command says when a rule is due, and since when its trigger is too old
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   await sandbox.emit.sms({ line, number, text: 'Hello', sentAt: `${yesterday}T10:00:00Z` });
   await sandbox.emit.sms({ line, number: '12125550175', text: 'Hello' });
-  await world.rulesSettled();
+  await world.quiet();
   const { out: old } = await command('explain', `${line}/${number}`);
   expect(old).toContain(`it was due ${yesterday} 10:00:00Z, and by its max_age too old since ${yesterday} 10:10:00Z.`);
   const { out: fresh } = await command('explain', `${line}/12125550175`);
