@@ -36,9 +36,13 @@ test('migrating again changes nothing', async () => {
   expect(await migrateAll(twice, log)).toEqual({ applied: [], ahead: [] });
 });
 
-test('many processes may migrate at once', async () => {
-  const outcomes = await Promise.all([1, 2, 3].map(() => migrate(crowd, log)));
-  expect(outcomes.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
+test('many processes may migrate at once, and make views again', async () => {
+  await using database = openDatabase(crowd);
+  const all = () => Promise.all([1, 2, 3].map(() => migrate(crowd, log)));
+  expect((await all()).filter(({ applied }) => applied.length > 0)).toHaveLength(1);
+  await database.query(`update ops.views set text_hash = 'another'`);
+  await all();
+  expect(await database.query(`select from ops.views where text_hash = 'another'`)).toEqual([]);
 });
 
 test('a process that found an empty database sees what another migrated while it waited', async () => {
@@ -57,7 +61,9 @@ test('a process that found an empty database sees what another migrated while it
 test('a database that a newer release migrated is left as it is', async () => {
   await using database = openDatabase(ahead);
   await database.query(`insert into ops.migrations (name, text_hash) values ('9999_of_tomorrow', '')`);
+  await database.query(`update ops.views set text_hash = 'of tomorrow'`);
   expect(await migrateAll(ahead, log)).toEqual({ applied: [], ahead: ['9999_of_tomorrow'] });
+  expect(await database.value('select count(distinct text_hash)::integer from ops.views')).toBe(1);
   expect(await isMigrated(database.db)).toBe(true);
 });
 

@@ -9,11 +9,7 @@ import { databaseForTest, dropRole } from '../stores/databases.ts';
 import { migrated, openDatabase, type TestDatabase } from '../world/database.ts';
 
 const log = createLog('silent');
-const [url, crowd, ahead] = [
-  await databaseForTest(migrated),
-  await databaseForTest(migrated),
-  await databaseForTest(migrated),
-];
+const url = await databaseForTest(migrated);
 
 const view = (name: string, ...needs: string[]): View => ({ name, text: name, textHash: `hash of ${name}`, needs });
 const namesOf = (views: readonly View[]) => views.map(({ name }) => name);
@@ -146,19 +142,4 @@ test('a grant on a view outlives its creation', async () => {
   } finally {
     await dropRole(url, role);
   }
-});
-
-test('many processes may make them at once', async () => {
-  await using database = openDatabase(crowd);
-  await database.query(`update ops.views set text_hash = 'another'`);
-  await Promise.all([1, 2, 3].map(() => migrate(crowd, log)));
-  expect(await database.value(`select count(*)::integer from ops.views where text_hash = 'another'`)).toBe(0);
-});
-
-test('those of a newer release are left as they are', async () => {
-  await using database = openDatabase(ahead);
-  await database.query(`insert into ops.migrations (name, text_hash) values ('9999_of_tomorrow', '')`);
-  await database.query(`update ops.views set text_hash = 'of tomorrow'`);
-  await migrate(ahead, log);
-  expect(await database.value(`select count(distinct text_hash)::integer from ops.views`)).toBe(1);
 });
