@@ -67,12 +67,8 @@ describe('a failure is told in one line, with its cure', () => {
   test.each([
     ['ECONNREFUSED', true],
     ['ENOTFOUND', true],
-    ['57P03', true],
-    ['57P01', true],
-    ['53300', true],
-    ['28P01', false],
-    ['3D000', false],
     ['42P01', false],
+    // Refusals of a server are in `db/refusals.all.test.ts`.
   ])('%s is worth waiting for: %s', (code, isAway) => {
     expect(isPostgresAway(coded(code, 'refused'))).toBe(isAway);
   });

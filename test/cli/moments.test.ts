@@ -26,21 +26,8 @@ describe('a moment', () => {
     expect(() => momentArgument(text)).toThrow(/There is no such day/);
   });
 
-  test.each([
-    'yesterday',
-    '2026-13-01',
-    '20261101',
-    '2026-11-01T08:00:00',
-    '2026-11-01T25:00:00Z',
-    '',
-    '0d',
-    '7',
-    '-7d',
-    '7 d',
-    '7y',
-    '1.5d',
-    '100000d',
-  ])('is not %o', (text) => {
+  const none = 'yesterday|2026-13-01|20261101|2026-11-01T08:00:00|2026-11-01T25:00:00Z||0d|7|-7d|7 d|7y|1.5d|100000d';
+  test.each(none.split('|'))('is not %o', (text) => {
     expect(() => momentArgument(text)).toThrow(/^It must be a day such as 2026-11-01[^.]*\.$/);
   });
 });

@@ -1,5 +1,6 @@
-import { afterAll } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { atEnd } from '../at-end.ts';
+import { caller } from '../sandbox/client/caller.ts';
 import { migratedDatabase, type TestDatabase } from '../world/database.ts';
 
 /** A database and a sandbox for the tests of one file; closed after them. */
@@ -19,10 +20,7 @@ export interface LedgerStores {
 export async function openLedgerStores(): Promise<LedgerStores> {
   const database = await migratedDatabase();
   const sandbox = await createSandbox({ calls: 0, threads: 0 });
-  afterAll(async () => {
-    await sandbox.close();
-    await database[Symbol.asyncDispose]();
-  });
+  atEnd(sandbox.close);
   return {
     database,
     sandbox,
@@ -36,12 +34,9 @@ export async function openLedgerStores(): Promise<LedgerStores> {
       );
     },
     async ask<T>(method: string, path: string, body?: object) {
-      const authorization = `Bearer ${sandbox.apiKey}`;
-      const sent = body && { body: JSON.stringify(body) };
-      const headers = { authorization, ...(sent && { 'content-type': 'application/json' }) };
-      const answer = await fetch(`${sandbox.url}${path}`, { method, headers, ...sent });
-      if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}`);
-      return (answer.status === 204 ? undefined : ((await answer.json()) as { data: T }).data) as T;
+      const { status, body: answer } = await caller(sandbox, '')(method, path, body);
+      if (status >= 300) throw new Error(`${method} ${path} was answered ${status}`);
+      return answer?.data as T;
     },
     books: () =>
       database.value(
