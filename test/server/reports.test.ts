@@ -123,6 +123,8 @@ describe('a file of the owner', () => {
     expect(await read('/reports/mine')).toMatch(/^1 row$/m);
     expect(await faultOf('bad')).toEqual([expect.stringContaining('column &quot;m&quot; does not exist'), '2']);
     expect(await faultOf('worse')).toEqual([expect.stringContaining('column &quot;m&quot; does not exist'), '3']);
+    await write('odd.sql', '-- Odd', "select null::date as day, 1 as n union all select 'infinity', 2");
+    expect(await read('/reports/odd')).toMatch(/^infinity 2$/m);
     const start = await read('/reports');
     expect(start).toMatch(/Mine \[\/reports\/mine\]\s+1 \[/);
     expect(start).toContain('Calls [/reports/calls?');

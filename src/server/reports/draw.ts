@@ -126,11 +126,7 @@ function pointsOf({ x, y }: Draw, { rows }: Table, days: Omit<About, 'size'> | u
 /** Whether rows of these dates are days, not weeks. */
 export function areDays(dates: readonly (string | null)[]): boolean {
   const given = new Set(dates);
-  return given.size < 2 || dates.some((date) => date !== null && given.has(nextDay(date)));
-}
-
-function nextDay(date: string): string | null {
-  return /^\d{4}-\d\d-\d\d$/.test(date) ? dayAfter(date, 1) : null;
+  return given.size < 2 || dates.some((date) => date !== null && given.has(dayAfter(date, 1)));
 }
 
 function numberOf(value: string | null | undefined): number | null {

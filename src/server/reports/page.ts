@@ -210,11 +210,9 @@ function table(
   const options = {
     hidden: columns.flatMap(({ name }) => (/^whole_|_key$|^call_id$|^thread$/.test(name) ? [name] : [])),
     wide: columns.flatMap(({ name }) => (shown.some((row) => (row[name]?.length ?? 0) > 40) ? [name] : [])),
-    ...{
-      show: Object.fromEntries(show),
-      opens: (row: Row) => (isHeld(row) ? linkOf(row) : undefined),
-      heading: headingOf,
-    },
+    show: Object.fromEntries(show),
+    opens: (row: Row) => (isHeld(row) ? linkOf(row) : undefined),
+    heading: headingOf,
   };
   return html`${renderTable(report.title, { columns, rows: shown }, options, now.zone)}
 ${(isCut || shown.length < rows.length) && html`<p class="note">The first ${shown.length} rows; the CSV has more.</p>`}`;
@@ -286,8 +284,8 @@ function pastWords(report: Report, past: Told['past'], period: Period, now: Now)
   if (!over) return 'Today is not over: nothing to compare yet.';
   const count = daysOf(over);
   const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(before(over))}:`;
-  if (past === 'not held' || past === undefined) return `${name} not held.`;
-  return `${name} ${sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
+  if (past === undefined) return `${name} could not be read.`;
+  return `${name} ${past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
 }
 
 /** The first day of which what a report counts is held. Null: none. Undefined: it counts neither calls nor texts. */

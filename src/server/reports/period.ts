@@ -36,8 +36,10 @@ function givenPeriod(from: string | undefined, to: string | undefined, today: st
   return { from, to: to > today ? today : to };
 }
 
+/** A day so many days later. What is no day, such as `infinity`, stays as it is. */
 export function dayAfter(day: string, days: number): string {
-  return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+  const moment = Date.parse(day) + days * 86_400_000;
+  return Number.isNaN(moment) ? day : new Date(moment).toISOString().slice(0, 10);
 }
 export function daysOf({ from, to }: Period): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
@@ -59,7 +61,7 @@ const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'short
 
 /** A local day: `Sat 21 Nov`. */
 export function dayName(day: string): string {
-  return days.format(new Date(day)).replace(',', '');
+  return Number.isNaN(Date.parse(day)) ? day : days.format(new Date(day)).replace(',', '');
 }
 export function shortDay(day: string): string {
   return dayName(day).slice(4);
