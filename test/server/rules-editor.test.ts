@@ -99,7 +99,7 @@ test('what is too large is refused, and its text is shown as long as it can be r
   await refused(applying('x'.repeat(1_100_000)), 413, /too large/);
   const json = { ...own, 'content-type': 'application/json' };
   const answer = fetch(`${receiver.url}/rules/edit`, { method: 'POST', headers: json, body: '{"do":"apply"}' });
-  await refused(answer, 422, /error/);
+  await refused(answer, 415, /Unsupported Media Type/);
 });
 
 test('when the page fails, the text stays on it', async () => {
