@@ -112,7 +112,7 @@ export function parseReport(file: string, sql: string): Report {
     isOf: {
       calls: /reporting\.(call_hourly|agent_hourly|fct_call|fct_queue_visit|missed_calls|caller_calls)/.test(sql),
       texts: /reporting\.(sms_daily|fct_sms|rule_outcomes)/.test(sql),
-      returns: /\b(is_unreturned|returned_by|is_waiting)\b/.test(sql),
+      returns: sql.includes('reporting.missed_calls'),
     },
   };
   try {
