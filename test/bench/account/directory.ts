@@ -16,7 +16,7 @@ export async function inventDirectory(client: Client): Promise<void> {
      update reporting.schedules set time_zone = '${timeZone}';
      delete from reporting.open_hours;
      insert into reporting.open_hours
-     select '', (day + '09:00') at time zone '${timeZone}', (day + '17:00') at time zone '${timeZone}'
+     select '', (day + time '09:00') at time zone '${timeZone}', (day + time '17:00') at time zone '${timeZone}'
      from (select day::date from generate_series(timestamp '2015-01-01', '2035-01-01', '1 day') day) days
      where extract(isodow from day) <= 5;
      insert into warehouse.users (user_id, username, first_name, last_name, extension, time_zone, ${provenance})
