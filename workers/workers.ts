@@ -18,7 +18,7 @@ import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watc
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
-import { adoptCallBackNeed, adoptSettings, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
+import { adoptCallBackNeed, adoptSettings, isSameZone, otherZone } from '../src/reporting/params.ts';
 import { startRules } from '../src/rules/engine.ts';
 import { parseRules } from '../src/rules/file/parse.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
@@ -58,9 +58,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { db } = database;
   await queues.open();
   await retryStreams(db);
-  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone);
-  if (zoneRemedy !== undefined) {
-    throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone} ${zoneRemedy}`]);
+  if (!(await isSameZone(db, settings.timeZone))) {
+    throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone.fault} ${otherZone.remedy}`]);
   }
   if (await adoptSettings(db, { timeZone: settings.hoursZone, areWordsShown: settings.areBiWordsShown })) {
     log.info({ timeZone: settings.timeZone }, 'All reports are counted again, by the days of another time zone');

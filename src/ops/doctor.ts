@@ -17,7 +17,7 @@ import { describeRefusal } from '../db/refusals.ts';
 import { SharedSessions } from '../db/session.ts';
 import { writeProbe } from '../db/write-probe.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
-import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
+import { isSameZone, otherZone } from '../reporting/params.ts';
 import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import type { Log } from '../shared/log.ts';
@@ -107,9 +107,9 @@ const noApi = onApi.warning(
 /** Compares the settings of this process with Postgres, as far as it can be asked. */
 async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
   const found = [onSettings.ok('The settings are well-formed.')];
-  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
-  if (zoneRemedy !== undefined)
-    found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
+  if (!(await isSameZone(db, settings.timeZone).catch(() => true))) {
+    found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone.fault}`, otherZone.remedy));
+  }
   const remedy = `${toType('settings')} describes each variable.`;
   for (const weakness of weaknessesOf(settings)) found.push(onSettings.warning(weakness, remedy));
   return found;

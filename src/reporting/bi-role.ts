@@ -102,17 +102,14 @@ export async function grantReportsRole(db: Database): Promise<void> {
 
 /** Throws {@link NoBiRole} for a role that may use a hidden schema, or whatever the role of DATABASE_URL may. */
 async function refuseWhoSeesMore(tx: Transaction, name: string): Promise<void> {
-  const rows = await query(
+  const [found] = await query(
     tx,
-    sql<{ what: string }>`
-      select 'is a superuser' as what from pg_roles where rolname = ${name} and rolsuper
-      union all
-      select 'may do what ' || current_user || ' may' from pg_roles where rolname = ${name} and pg_has_role(oid, current_user, 'member')
-      union all
-      select 'may look into the schema ' || nspname from pg_namespace cross join pg_roles r
+    sql<{ schemas: string | null }>`
+      select string_agg(nspname, ', ' order by nspname) as schemas from pg_roles r cross join pg_namespace
       where rolname = ${name} and nspname = any(${hidden}) and has_schema_privilege(r.oid, nspname, 'usage')`,
   );
-  if (rows.length === 0) return;
-  const rights = rows.map(({ what }) => what).join(', ');
-  throw new NoBiRole(`The role ${name} ${rights}. Take these rights from it, or name another role.`);
+  if (!found?.schemas) return;
+  throw new NoBiRole(
+    `The role ${name} may look into the schemas ${found.schemas}. Take these rights from it, or name another role.`,
+  );
 }

@@ -73,16 +73,11 @@ export async function isSameZone(db: Database, timeZone: string): Promise<boolea
 
 const unknownZone = '22023';
 
-/** What is wrong with such a zone, following its name. */
-export const otherZone = 'is unknown to Postgres, or has other hours there.';
-
-/** The remedy for a TIME_ZONE that Postgres and JavaScript understand differently. Undefined if they agree. */
-export async function timeZoneRemedy(db: Database, timeZone: string): Promise<string | undefined> {
-  if (await isSameZone(db, timeZone)) return undefined;
-  const name = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
-  const isKnown = await isSameZone(db, name);
-  return `Set TIME_ZONE to ${isKnown ? name : 'the name of a place that Postgres knows, such as America/New_York'}.`;
-}
+/** What is wrong with a TIME_ZONE of which that does not hold, following its name, and what to do. */
+export const otherZone = {
+  fault: 'is unknown to Postgres, or has other hours there.',
+  remedy: 'Set TIME_ZONE to the name of a place that Postgres knows, such as America/New_York.',
+};
 
 /** The TIME_ZONE of the worker started last. Undefined if it wasn't set. */
 export async function chosenTimeZone(db: Database | Transaction): Promise<string | undefined> {

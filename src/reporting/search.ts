@@ -8,17 +8,17 @@ export class NoSearchLanguage extends UserError {
 
 /** The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects with {@link NoSearchLanguage}. */
 async function fullName(db: Database, name: string): Promise<string> {
-  const rows = await query<{ name: string; language: string }>(
+  const rows = await query(
     db,
-    `select c.cfgname as name, quote_ident(n.nspname) || '.' || quote_ident(c.cfgname) as language
-     from pg_ts_config c join pg_namespace n on n.oid = c.cfgnamespace
-     order by n.nspname = 'pg_catalog' desc, c.cfgname`,
-    [],
+    sql<{ name: string; language: string }>`
+      select cfgname as name, format('%I.%I', nspname, cfgname) as language
+      from pg_ts_config c join pg_namespace n on n.oid = c.cfgnamespace order by nspname = 'pg_catalog' desc, cfgname`,
   );
   const found = rows.find((row) => row.name === name);
   if (found) return found.language;
+  const names = [...new Set(rows.map((row) => row.name))].join(', ');
   throw new NoSearchLanguage(`SEARCH_LANGUAGE is ${name}, for which Postgres has no text search configuration.`, {
-    remedy: `Set it to one of ${[...new Set(rows.map((row) => row.name))].join(', ')}; simple fits every language, and finds words only as they were written.`,
+    remedy: `Set it to one of ${names}; simple fits every language, and finds words only as they were written.`,
   });
 }
 

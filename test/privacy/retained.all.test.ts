@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { markDirty } from '../../src/inbox/targets.ts';
+import { drainRollups } from '../../src/reporting/rollups.ts';
 import { createWorld, until } from '../world.ts';
 import { placesWith, recorded } from './everywhere.ts';
 
@@ -68,6 +69,7 @@ async function live(): Promise<{ line: string; number: string }> {
   );
   await query(`update ops.deliveries set received_at = now() - interval '31 days' where delivery_id % 2 = 0`);
   await workers.close(2_000);
+  await drainRollups(world.context.database.db);
   return thread;
 }
 

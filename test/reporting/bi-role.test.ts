@@ -279,7 +279,7 @@ describe('a name is refused', () => {
   test('of a role that may read more, which is left as it is', async () => {
     await query(`create role ${role}_rich login`);
     await query(`grant usage on schema warehouse to ${role}_rich`);
-    await expect(grantBiRole(facts.db, `${role}_rich`)).rejects.toThrow('may look into the schema warehouse');
+    await expect(grantBiRole(facts.db, `${role}_rich`)).rejects.toThrow('may look into the schemas warehouse');
     expect(await facts.value(`select has_schema_privilege('${role}_rich', 'reporting', 'usage')`)).toBe(false);
     await dropRole(facts.url, `${role}_rich`);
   });
