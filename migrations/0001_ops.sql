@@ -22,7 +22,7 @@ create table ops.migrations (
 create table ops.locks (
   name text primary key -- As in src/db/locks.ts.
 );
-insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('notifications'), ('outcomes'),
+insert into ops.locks (name) values ('alerts'), ('bi_role'), ('directory'), ('notifications'), ('outcomes'),
   ('retention'), ('rollups'), ('rule_events'), ('subscriptions'), ('views');
 
 create table ops.routines (

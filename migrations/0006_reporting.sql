@@ -386,10 +386,3 @@ create table rollups.rule_outcome_rollup (
   opted_out_count integer not null default 0, -- A word such as STOP followed within 24 hours.
   primary key (local_date, rule, version, mode)
 );
-
--- Counts that take too long for a dashboard, taken hourly; read them through data_quality.
-create table rollups.audits (
-  check_name text primary key,
-  found_count bigint not null,
-  counted_at timestamptz not null default now()
-);

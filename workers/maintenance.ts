@@ -7,7 +7,7 @@ import type { Database } from '../src/db/database.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
 import { deleteExpired, type InboxDeps, reparseDeliveries } from '../src/inbox/stored-deliveries.ts';
 import { createRetention } from '../src/privacy/retention.ts';
-import { auditQuality } from '../src/reporting/audits.ts';
+import { analyzeGrownTables } from '../src/reporting/analyze.ts';
 import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
@@ -24,8 +24,7 @@ const forgetEveryMs = 60_000;
 /** How often to check whether the last day can be attributed. That is done only once a day. */
 const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
-/** How often to check whether the hourly audit is due. All processes share its schedule. */
-const auditEveryMs = 60_000;
+const analyzeEveryMs = 3_600_000;
 
 /** Starts the periodic jobs of a worker: completeness, reporting, retention. */
 export function startMaintenance(deps: {
@@ -61,7 +60,7 @@ export function startMaintenance(deps: {
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
-    every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
+    every(analyzeEveryMs, 'Analyzing tables that have grown', () => analyzeGrownTables(db)),
     every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];

@@ -49,14 +49,5 @@ union all
 select 'quality', 'evaluations of rules that failed, 7 days', coalesce(sum(error_count), 0), null, 'A condition or a template failed, so that the rule did nothing; rule_outcomes says which.'
 from rollups.rule_outcome_rollup where local_date > reporting.local_day(now()) - 7
 union all
-select 'quality', check_name, found_count, counted_at, case check_name
-    when 'outcomes not reported' then 'Calls that the service gives no outcome.'
-    when 'transcripts not paired' then 'Transcripts whose recorded leg is not known: their agent is only a name.'
-    when 'calls without a start' then 'Calls that no report by time can show.'
-    when 'talk longer than the call' then 'Calls whose connected time is longer than their length.'
-    when 'extensions credited to nobody' then 'Attributions to extensions that no user had when the call started, or several.'
-    when 'transcripts without their call' then 'Transcripts of calls that are not held: no report shows them.'
-    when 'recordings without their call' then 'Recordings of calls that are not held.'
-    when 'legs without their call' then 'Legs of calls that are not held.'
-  end
-from rollups.audits;
+select 'quality', 'calls without a start', count(*), null, 'Calls that no report by time can show.'
+from warehouse.calls where started_at is null and deleted_at is null;

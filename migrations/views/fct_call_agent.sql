@@ -4,8 +4,7 @@ create view reporting.fct_call_agent as
 select
   c.call_id, -- The call.
   c.started_at, -- Start of the call.
-  -- The user who had the extension when the call started; see dim_user. Extensions of nobody, or of several users, are left out and counted
-  -- in data_quality.
+  -- The user who had the extension when the call started; see dim_user. Extensions of nobody, or of several users, are left out.
   a.user_id as user_key,
   -- answered; rang (without answering); placed; transferred_to; transferred_out (transferred the call); touched: took part, but only a
   -- search says so, which does not tell how.

@@ -10,7 +10,6 @@ import { type Database, query, type Transaction } from './database.ts';
 /** The rows of `ops.locks`. */
 export const lockNames = [
   'alerts',
-  'audits',
   'bi_role',
   'directory',
   'notifications',

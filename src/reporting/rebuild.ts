@@ -1,6 +1,6 @@
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
-import { analyzeGrownTables } from './audits.ts';
+import { analyzeGrownTables } from './analyze.ts';
 import { NotRolledUp, type SetAside } from './rollups/set-aside.ts';
 import { type Day, selectDays } from './rollups/steps.ts';
 import { drainRollups, workDay, workThreads } from './rollups.ts';

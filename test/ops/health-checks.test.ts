@@ -145,7 +145,7 @@ problem reports_behind: insert into ops.rollup_markers (kind, bucket_at, marked_
       values ('calls', now(), now() - interval '2 hours')
 warning reports_behind: insert into ops.rollup_troubles (kind, bucket_at, error)
       values ('calls', '2026-03-03T00:00:00Z', 'out of range')
-warning reports_behind: insert into rollups.audits (check_name, found_count) values ('calls without a start', 1)
+warning reports_behind: insert into warehouse.calls (call_id, ${provenance}) values ('undated', ${given})
 warning reports_differ: update ops.rollup_state set meaning = 'another'
 warning reports_differ: ${differing({ kind: 'status', name: 'inbound missed', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 notice reports_differ: ${differing({ kind: 'user', name: '12', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}

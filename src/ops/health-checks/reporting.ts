@@ -73,7 +73,7 @@ const reportsBehind = defineCheck<Told, ReportParts>({
         level: 'warning',
         sentence: `Calls without a start that was understood, so that no report has them: ${quantity(undatedCalls)}.`,
         remedy:
-          'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`, and report the form of the time that the service sent. The count is taken hourly.',
+          'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`, and report the form of the time that the service sent.',
       });
     }
     return found;

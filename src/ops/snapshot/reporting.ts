@@ -13,7 +13,7 @@ export interface ReportingStatus {
   readonly waitingSince: Date | null;
   /** The drains that are failing, so their rollups aren't updated. */
   readonly failures: readonly DrainFailure[];
-  /** Mirrored calls whose start couldn't be parsed, so no day includes them. Counted hourly. */
+  /** Mirrored calls whose start couldn't be parsed, so no day includes them. */
   readonly undatedCalls: number;
   /** Changes that couldn't be rolled up and are retried, while all others are up to date. */
   readonly setAside: {
@@ -74,7 +74,7 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
          (select marked_at from ops.rule_tallies order by tally_id limit 1),
          (select marked_at from ops.send_markers order by marker_id limit 1)
        ) as "waitingSince",
-       coalesce((select found_count::integer from rollups.audits where check_name = 'calls without a start'), 0) as "undatedCalls",
+       (select count(*)::integer from warehouse.calls where started_at is null and deleted_at is null) as "undatedCalls",
        (select count(*)::integer from ops.rollup_troubles) as "setAsideCount",
        (select min(first_failed_at) from ops.rollup_troubles) as "setAsideSince"
      from reporting.params p cross join ops.rollup_state s`,

@@ -110,7 +110,7 @@ export function parseReport(file: string, sql: string): Report {
     ...{ name, title, question: isQuestion ? second : '', about: words.slice(isQuestion ? 2 : 1).join(' '), sql },
     hasPeriod: sql.includes("'report.from'"),
     isOf: {
-      calls: /reporting\.(call_hourly|agent_hourly|fct_call|fct_queue_visit|missed_calls|caller_calls)/.test(sql),
+      calls: /reporting\.(call_hourly|agent_hourly|fct_call|fct_queue_visit|missed_calls)/.test(sql),
       texts: /reporting\.(sms_daily|fct_sms|rule_outcomes)/.test(sql),
       returns: sql.includes('reporting.missed_calls'),
     },

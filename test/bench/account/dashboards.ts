@@ -25,12 +25,6 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'percentiles, 7 days': `select queue_key, count(*), percentile_cont(array[0.5, 0.9]) within group (order by wait_seconds) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${since(7)} group by 1`,
     'one queue by hour of the week, 30 days': `select extract(isodow from local_date), local_hour, count(*), count(*) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${month} and queue_key = 'queue:' || {queue} group by 1, 2`,
   },
-  caller_calls: {
-    'yesterday, 7 days': `select count(distinct contact_key), count(*) filter (where is_first_time), count(*) filter (where is_repeat), count(*) filter (where is_resolved) from reporting.caller_calls(reporting.local_day(now()) - 1, reporting.local_day(now()) - 1)`,
-  },
-  concurrent_calls: {
-    '7 days': `select local_date, max(peak_count) from reporting.concurrent_calls(reporting.local_day(now()) - 6, reporting.local_day(now())) group by 1`,
-  },
   fct_call: {
     'newest 100': 'select * from reporting.fct_call order by started_at desc limit 100',
     'one caller':

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { createDatabase, type Database, inTransaction, query } from '../../../src/db/database.ts';
-import { auditQuality } from '../../../src/reporting/audits.ts';
+import { analyzeGrownTables } from '../../../src/reporting/analyze.ts';
 import { rebuildRollups } from '../../../src/reporting/rebuild.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { refreshFacts } from '../../../src/warehouse/write-calls.ts';
@@ -53,7 +53,7 @@ export async function inventHistory(url: string, size: HistorySize, progress: (t
   await inLanes(clients, whole, counted('days attributed', whole.length, progress), (_, day) => attribute(db, day));
   await first.query('analyze');
   await rebuildRollups(db, { onDay: counted('days rolled up', days.length, progress) });
-  await auditQuality(db, 0);
+  await analyzeGrownTables(db);
   await first.query('vacuum analyze');
 }
 
