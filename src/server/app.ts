@@ -102,5 +102,5 @@ export async function listen(
 }
 
 function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return sendSentence(request, reply.code(404), 'There is no page at this address.');
+  return sendSentence(request, reply.code(404), 'There is no page at this address.', 'not found');
 }

@@ -48,10 +48,15 @@ export function createErrorHandler(log: Log) {
 }
 
 /** Answers with one sentence: a page for people, a line beside a CSV, JSON for programs. It says nothing of the account. */
-export function sendSentence(request: FastifyRequest, reply: FastifyReply, sentence: string): FastifyReply {
+export function sendSentence(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sentence: string,
+  toPrograms = sentence,
+): FastifyReply {
   reply.header('cache-control', 'no-store');
   if (request.routeOptions.url?.endsWith('.csv')) return reply.type('text/plain; charset=utf-8').send(sentence);
-  if (!wantsPage(request)) return reply.type('application/json; charset=utf-8').send({ error: sentence });
+  if (!wantsPage(request)) return reply.type('application/json; charset=utf-8').send({ error: toPrograms });
   const page = renderPage({ title: sentence, parts: [html`<p>${link('/', 'Status')}</p>`] });
   return reply.type('text/html; charset=utf-8').send(page);
 }

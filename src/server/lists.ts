@@ -284,7 +284,7 @@ const runs: List = {
   joins: sql`left join lateral (
       select string_agg(concat_ws(' ', a.kind, a.target) || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
-  hidden: ['run_id', 'line', 'trigger_key'],
+  hidden: ['run_id', 'line', 'trigger_key', 'mode'],
   wide: ['steps', 'why_not'],
   show: {
     why_not: (reason, { on }) => ruleOutcomeWords(reason, on ?? ''),

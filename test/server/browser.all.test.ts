@@ -43,7 +43,7 @@ describe('the page of the status', () => {
   test.each([1280, 360])('fits a window of %i pixels, and no policy stops what it needs', async (width) => {
     const { tab, said } = await open('/', { width });
     expect(await widthOf(tab)).toBe(width);
-    expect(await tab.locator('.stream').count()).toBe(6);
+    expect(await tab.locator('.streams .card').count()).toBe(6);
     expect(await tab.evaluate('getComputedStyle(document.querySelector(".streams")).display')).toBe('grid');
     expect(said).toEqual([]);
   });
@@ -58,6 +58,13 @@ describe('the page of the status', () => {
     expect(await tab.locator('h1').textContent()).not.toContain('Transcripts are not read');
     expect(await tab.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);
     expect(said).toEqual([]);
+  });
+
+  test('shows by itself what changed', async () => {
+    const { tab } = await open('/');
+    await facts.query(`update ops.send_control set is_paused = true, pause_reason = 'for a test'`);
+    await expect.poll(() => tab.getByText('for a test').count()).toBe(1);
+    await facts.query('update ops.send_control set is_paused = false, pause_reason = null');
   });
 
   test('asks for itself without JavaScript too', async () => {
@@ -91,35 +98,14 @@ describe('lists and records', () => {
     expect(said).toEqual([]);
   });
 
-  test('a question opens and closes by the keyboard, and the page waits while it is open', async () => {
+  test('a question opens and closes by the keyboard', async () => {
     const { tab } = await open('/deliveries/1');
     const question = tab.locator('details.ask');
     await tab.locator('details.ask summary').focus();
     await tab.keyboard.press('Enter');
     expect(await question.getAttribute('open')).not.toBeNull();
-    let asked = 0;
-    tab.on('request', () => {
-      asked += 1;
-    });
-    // Two refreshes would have come in this time.
-    await tab.waitForTimeout(11_000);
-    expect(asked).toBe(0);
-    expect(await question.getAttribute('open')).not.toBeNull();
     await tab.keyboard.press('Escape');
     expect(await question.getAttribute('open')).toBeNull();
-    await tab.waitForRequest('**/deliveries/1');
-  });
-
-  test('a new row shows by itself, and the focus stays on its link', async () => {
-    const { tab } = await open('/deliveries');
-    await tab.locator('td a[href="/deliveries/100"]').focus();
-    const newest = `td a[href="/deliveries/102"]`;
-    expect(await tab.locator(newest).count()).toBe(0);
-    await facts.query(
-      `insert into ops.deliveries (event_type, body, targets, is_recognized) values ('AccountSMS', '{}', '{}', false)`,
-    );
-    await expect.poll(() => tab.locator(newest).count()).toBe(1);
-    expect(await tab.evaluate('document.activeElement.getAttribute("href")')).toBe('/deliveries/100');
   });
 
   test('an action asks, acts and says so', async () => {
