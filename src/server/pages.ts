@@ -76,7 +76,10 @@ export function registerPages(app: FastifyInstance, context: Context): void {
       const { query, params } = request;
       const asked = { params, query, view, sealer, rules, user: signInOf(request).user };
       const record = await pages.db.transaction().execute((tx) => read(tx, asked));
-      return reply.type('text/html; charset=utf-8').send(renderPage({ ...record, current, done: doneOf(query) }));
+      const done = doneOf(query);
+      // What an action did shows within seconds.
+      const page = renderPage({ ...record, current, done, isLive: done !== undefined });
+      return reply.type('text/html; charset=utf-8').send(page);
     });
   }
   registerMedia(app, pages.db, { view, sealer });
