@@ -381,7 +381,6 @@ create table rollups.rule_outcome_rollup (
   would_segment_count integer not null default 0, -- Segments of the texts that dry-run kept back, worst case.
   charged_micros bigint not null default 0,
   unpriced_count integer not null default 0, -- Sent texts whose price was not reported.
-  set_aside_micros bigint not null default 0, -- Micro-dollars set aside for texts whose price or outcome is not known.
   replied_count integer not null default 0, -- A text of the recipient followed within 24 hours.
   opted_out_count integer not null default 0, -- A word such as STOP followed within 24 hours.
   primary key (local_date, rule, version, mode)

@@ -34,9 +34,7 @@ select
   -- Dollars charged by the service for the sent texts whose price it reported; see unpriced_count.
   (r.charged_micros / 1000000.0)::numeric(12, 6) as charged_usd,
   r.unpriced_count, -- Sent texts without a reported price, such as those found in the thread. Not included in charged_usd.
-  -- Dollars that the budgets reserve for texts with an unknown price or outcome: the worst case.
-  (r.set_aside_micros / 1000000.0)::numeric(12, 6) as set_aside_usd,
-  -- Maximum cost of these, at the highest price charged for a segment lately; NULL while none was charged.
+  -- Maximum cost of the texts that dry-run kept back, at the highest price charged for a segment lately; NULL while none was charged.
   (case when c.highest_unit_micros > 0 then r.would_segment_count * c.highest_unit_micros / 1000000.0 end)::numeric(12, 6) as would_cost_usd,
   -- Sent texts after which the recipient texted the same line within 24 hours, not counting words such as STOP. They might have texted
   -- anyway. A reply after two texts counts for both.

@@ -1,9 +1,6 @@
 import { type Database, inTransaction, limitLockWait, query, sql } from '../db/database.ts';
 import { NotRolledUp } from './rollups/set-aside.ts';
 
-/** State tables of the two drains: of calls and texts, and of rules and sends. */
-type StateTable = 'ops.rollup_state' | 'ops.outcome_state';
-
 /**
  * A drain that waits for a lock forever would never report a failure. A limit set on the server or role takes
  * precedence.
@@ -17,33 +14,21 @@ export const limitWait = `select set_config('lock_timeout', '30s', true) where c
  */
 export async function recordFailure(
   db: Database,
-  table: StateTable,
+  table: 'ops.rollup_state' | 'ops.outcome_state',
   drain: () => Promise<'busy' | 'done'>,
 ): Promise<void> {
   const state = sql.table(table);
-  try {
-    const ended = await drain().catch((error: unknown) => {
-      if (error instanceof NotRolledUp) return error;
-      throw error;
-    });
-    if (ended !== 'busy') {
-      await query(
-        db,
-        sql`update ${state} set last_error = null, failing_since_at = null where failing_since_at is not null`,
-      );
-    }
-    if (ended instanceof NotRolledUp) throw ended;
-  } catch (error) {
-    if (error instanceof NotRolledUp) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+  const ended = await drain().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+  if (ended instanceof Error && !(ended instanceof NotRolledUp)) {
+    const failing = sql`last_error = ${ended.message}, failing_since_at = coalesce(failing_since_at, now())`;
     // If even this fails, the age of the oldest change still shows the problem.
     await inTransaction(db, async (tx) => {
       await limitLockWait(tx);
-      await query(
-        tx,
-        sql`update ${state} set last_error = ${message}, failing_since_at = coalesce(failing_since_at, now())`,
-      );
+      await query(tx, sql`update ${state} set ${failing}`);
     }).catch(() => undefined);
-    throw error;
+  } else if (ended !== 'busy') {
+    const held = sql`failing_since_at is not null`;
+    await query(db, sql`update ${state} set last_error = null, failing_since_at = null where ${held}`);
   }
+  if (ended instanceof Error) throw ended;
 }

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { addDays, type BusinessHours, type Calendars, openingsOn } from '../shared/business-hours.ts';
+import type { TimeRange } from '../shared/time-range.ts';
 import { markEverything } from './rebuild.ts';
 import { holdSteps } from './rollups/steps.ts';
 
@@ -8,17 +9,12 @@ const firstDay = '2000-01-01';
 /** Years ahead of this one of which they are, so that no process runs longer than they reach. */
 const yearsAhead = 2;
 
-interface Open {
-  readonly schedule: string;
-  readonly from: Date;
-  readonly to: Date;
-}
-
-function openingsOf(name: string, hours: BusinessHours): Open[] {
+/** When a schedule is open in all these years. */
+function openingsOf(schedule: string, hours: BusinessHours) {
   const end = `${new Date().getUTCFullYear() + yearsAhead + 1}-01-01`;
-  const openings: Open[] = [];
+  const openings: ({ readonly schedule: string } & TimeRange<Date>)[] = [];
   for (let day = firstDay; day < end; day = addDays(day, 1)) {
-    openings.push(...openingsOn(hours, day).map((opening) => ({ ...opening, schedule: name })));
+    openings.push(...openingsOn(hours, day).map((opening) => ({ schedule, ...opening })));
   }
   return openings;
 }

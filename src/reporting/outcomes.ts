@@ -105,7 +105,6 @@ const counts: Readonly<Record<string, string>> = {
   would_segment_count: sum('s.units', `s.state = 'DENIED' and s.reason = 'dry_run'`),
   charged_micros: sum('s.settled_micros', `s.state = 'SENT'`),
   unpriced_count: count(`s.state = 'SENT' and s.settled_micros is null`),
-  set_aside_micros: sum('s.reserved_micros', `s.state = 'SENT' and s.settled_micros is null or ${isUnclear}`),
   replied_count: count('followed.is_reply'),
   opted_out_count: count('followed.is_opt_out'),
 };

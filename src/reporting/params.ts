@@ -12,13 +12,6 @@ export async function adoptCallBackNeed(db: Database, { reached, seconds }: Call
   );
 }
 
-/** The IANA zone of the days in the reports. */
-export async function reportsTimeZone(db: Database | Transaction): Promise<string> {
-  const [params] = await query<{ time_zone: string }>(db, 'select time_zone from reporting.params', []);
-  if (!params) throw new Error('reporting.params has no row');
-  return params.time_zone;
-}
-
 /** What the settings say of the reports. */
 export interface ReportSettings {
   /** TIME_ZONE; undefined while nobody has chosen one. */
@@ -41,7 +34,8 @@ export async function adoptSettings(db: Database, { timeZone, areWordsShown }: R
     db,
     sql`update ops.rollup_state set time_zone = ${timeZone ?? null} where time_zone is distinct from ${timeZone ?? null}`,
   );
-  if ((await reportsTimeZone(db)) === zone) return false;
+  const other = await query(db, sql`select from reporting.params where time_zone <> ${zone}`);
+  if (other.length === 0) return false;
   return inTransaction(db, async (tx) => {
     // Changes that arrive meanwhile are rolled up afterwards, in the new zone.
     await holdSteps(tx);

@@ -19,7 +19,6 @@ export interface Rebuilt {
   readonly conversations: number;
 }
 
-const conversationsAtOnce = 2_000;
 const callsAtOnce = 500;
 
 /**
@@ -90,62 +89,41 @@ async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
 /** The days with a fact or a rollup. After a change of the time zone, they can differ. */
 async function daysWithin(db: Database | Transaction, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
-    ...['call_rollup', 'call_agent_rollup', 'queue_visits', 'missed_call_returns', 'action_items', 'sms_day_rollup'],
+    'call_rollup',
+    'call_agent_rollup',
+    'queue_visits',
+    'missed_call_returns',
+    'action_items',
+    'sms_day_rollup',
   ];
-  return query<Day>(
-    db,
-    selectDays(
-      `${heldDays('warehouse.calls', 'started_at')}
-       union
-       ${heldDays('warehouse.sms_messages', 'sent_at')}
-       ${rolledUp
-         .map(
-           (table) => `union select local_date from rollups.${table}
-             where ($1::timestamptz is null or local_date >= reporting.local_day($1))
-               and ($2::timestamptz is null or local_date <= reporting.local_day($2::timestamptz - interval '1 microsecond'))`,
-         )
-         .join('\n')}`,
-    ),
-    [from, to],
+  const held = (table: string, column: string) =>
+    `select distinct (x.${column} at time zone p.time_zone)::date as day from ${table} x cross join reporting.params p
+     where x.${column} >= coalesce($1::timestamptz, '-infinity') and x.${column} < coalesce($2::timestamptz, 'infinity')`;
+  const counted = rolledUp.map(
+    (table) => `select local_date from rollups.${table}
+      where ($1::timestamptz is null or local_date >= reporting.local_day($1))
+        and ($2::timestamptz is null or local_date <= reporting.local_day($2::timestamptz - interval '1 microsecond'))`,
   );
-}
-
-/** The local days between `$1` and `$2` that have a row. Looked up one by one, because very many rows share a day. */
-function heldDays(table: string, column: string): string {
-  const first = (from: string) =>
-    `select reporting.local_day(x.${column}) from ${table} x
-     where x.${column} >= ${from} and x.${column} < coalesce($2::timestamptz, 'infinity') order by x.${column} limit 1`;
-  return `(
-    with recursive held as (
-      (${first(`coalesce($1::timestamptz, '-infinity')`)})
-      union all
-      select (${first('reporting.day_start(held.local_day + 1)')}) from held where held.local_day is not null
-    )
-    select local_day as day from held where local_day is not null
-  )`;
+  const facts = [held('warehouse.calls', 'started_at'), held('warehouse.sms_messages', 'sent_at')];
+  return query<Day>(db, selectDays([...facts, ...counted].join('\nunion\n')), [from, to]);
 }
 
 async function rebuildConversations(db: Database, aside: SetAside[], from?: Date, to?: Date): Promise<number> {
   const isWhole = from === undefined && to === undefined;
-  let count = 0;
-  for (let last: string | undefined = '0'; last !== undefined; ) {
-    const rows: { conversation_id: string }[] = await query(
+  const rows = await query(
+    db,
+    sql<{ conversation_id: string }>`
+      select conversation_id from warehouse.sms_conversations where ${isWhole}
+      union select conversation_id from rollups.sms_turns where ${isWhole}
+      union select conversation_id from warehouse.sms_messages
+      where not ${isWhole} and sent_at >= coalesce(${from ?? null}::timestamptz, '-infinity')
+        and sent_at < coalesce(${to ?? null}::timestamptz, 'infinity')`,
+  );
+  aside.push(
+    ...(await workThreads(
       db,
-      isWhole
-        ? `select conversation_id from (
-             (select conversation_id from warehouse.sms_conversations where conversation_id > $1 order by 1 limit $2)
-             union
-             (select conversation_id from rollups.sms_turns where conversation_id > $1 order by 1 limit $2)
-           ) each order by 1 limit $2`
-        : `select distinct conversation_id from warehouse.sms_messages
-           where conversation_id > $1 and ($3::timestamptz is null or sent_at >= $3) and ($4::timestamptz is null or sent_at < $4)
-           order by 1 limit $2`,
-      isWhole ? [last, conversationsAtOnce] : [last, conversationsAtOnce, from, to],
-    );
-    const ids = rows.map((row) => row.conversation_id);
-    aside.push(...(await workThreads(db, ids)));
-    count += ids.length;
-    last = ids.at(-1);
-  }
-  return count;
+      rows.map((row) => row.conversation_id),
+    )),
+  );
+  return rows.length;
 }

@@ -93,11 +93,11 @@ describe('texts', () => {
     await outcomes(
       `local_date::text, planned_count as planned, sent_count as sent, would_send_count as would, blocked_count as blocked,
        blocked_by_gate::text, skipped_count as skipped, rejected_count as rejected, not_sent_count as not_sent, waiting_count as waiting,
-       unclear_count as unclear, segment_count as segments, charged_usd::float8, unpriced_count as unpriced, set_aside_usd::float8,
+       unclear_count as unclear, segment_count as segments, charged_usd::float8, unpriced_count as unpriced,
        would_cost_usd, evaluation_count as tried`,
       `rule = 'reply'`,
     ).toEqual([
-      '2026-06-10 | 12 | 2 | 0 | 4 | {"too_old": 1, "opted_out": 2, "superseded": 1} | 1 | 1 | 1 | 1 | 2 | 2 | 0.0079 | 1 | 0.2 | - | 0',
+      '2026-06-10 | 12 | 2 | 0 | 4 | {"too_old": 1, "opted_out": 2, "superseded": 1} | 1 | 1 | 1 | 1 | 2 | 2 | 0.0079 | 1 | - | 0',
     ]);
   });
 
