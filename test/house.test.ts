@@ -25,7 +25,7 @@ const died = [
   ...['traceparent', '@opentelemetry', 'OTEL_'],
   ...['REPORTING_DATABASE_URL', 'standby_behind', 'cdc-role', 'published.txt', 'schema.sql', 'queue_daily', 'date_key'],
   ...['fct_kpi', 'dim_date', 'dim_number', 'conversation_state', 'caller_calls', 'concurrent_calls', 'rollups.audits'],
-  ...['wanted_time_zone', 'short-abandon', 'special_hours', 'reporting.holidays', 'reporting.business_hours'],
+  ...['wanted_time_zone', '--short-abandon', 'special_hours', 'reporting.holidays', 'reporting.business_hours'],
   ...['ENCRYPTION_KEY_PREVIOUS', 'keys_differ', 'resealing', 'webhook_urls', 'oauth_logins', 'login_required'],
   ...['lost_reads', 'claimSuspects', 'isBlamed', 'kept-outside', 'lost-sends', 'createDriftLog', 'ops.drift'],
   ...['body_hash', 'discovered_via', 'field_changes', 'addPartitions', 'multipart-parser'],
