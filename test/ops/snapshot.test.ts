@@ -110,7 +110,11 @@ test('a table too large to count is estimated, and says so', async () => {
     await sql`analyze ops.deliveries`.execute(db);
   });
   const { holdings } = await takeSnapshot(context);
-  expect(known(holdings, [])).toContainEqual({ table: 'ops.deliveries', rows: 6003, isExact: false });
+  expect(known(holdings, [])).toContainEqual({
+    table: 'ops.deliveries',
+    rows: expect.closeTo(6003, -1),
+    isExact: false,
+  });
 });
 
 test('a part that is locked shows so in its place, and the others are told', async () => {

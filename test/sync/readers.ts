@@ -43,8 +43,12 @@ export function readersOf(database: Pick<TestDatabase, 'db' | 'pool' | 'query' |
     });
     const never = new AbortController().signal;
 
-    /** Reads the target if it is pending and due. */
-    const readIfPending = async (kind: TargetKind, key: string) => (await sync.read({ kind, key }, never)).outcome;
+    /** Reads the target if it is pending, and due once the pause between two reads has passed. */
+    async function readIfPending(kind: TargetKind, key: string): Promise<ReadOutcome> {
+      const paused = `due_at > now() and due_at <= now() + interval '200 ms'`;
+      await query(`update ops.sync_targets set due_at = now() where kind = $1 and key = $2 and ${paused}`, kind, key);
+      return (await sync.read({ kind, key }, never)).outcome;
+    }
     /** Passes the time until the target is due, and reads it if it is pending. */
     async function look(kind: TargetKind, key: string): Promise<ReadOutcome> {
       await query('update ops.sync_targets set due_at = now() where kind = $1 and key = $2', kind, key);
