@@ -49,7 +49,7 @@ test.each(shapes)('the shares of %o are no more than the whole, and enough for e
   for (const total of [8, 9, 10, 25].map((size) => (isStart ? 2 * size : size))) {
     const { main, producers, jobs } = shareConnections(total, process);
     expect(main).toBeGreaterThanOrEqual(2);
-    const others = (process.receives ? 3 : 0) + (process.works ? 1 : 0);
+    const others = (process.receives ? 5 : 0) + (process.works ? 1 : 0);
     const isListening = process.works && process.queues === 'postgres';
     expect(main + producers + jobs + others + (isListening ? 1 : 0)).toBe(total);
     expect(jobs > 0).toBe(isListening);

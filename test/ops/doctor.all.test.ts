@@ -86,7 +86,7 @@ test('names each scope that is missing', async () => {
 test('tells a zone that Postgres reads in another way', async () => {
   const findings = await diagnose({ ...settingsFor(databaseUrl, environment()), timeZone: 'CET' }, log);
   const told = { subject: 'Settings', level: 'problem', sentence: expect.stringMatching(/^TIME_ZONE=CET /) };
-  expect(findings).toContainEqual({ ...told, remedy: 'Set TIME_ZONE to Europe/Brussels.' });
+  expect(findings).toContainEqual({ ...told, remedy: expect.stringMatching(/^Set TIME_ZONE to the name of a place/) });
 });
 
 test.each<[string, Record<string, string>, unknown[]]>([
