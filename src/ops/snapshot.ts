@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
+import { beat } from '../shared/beat.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
 import { readProcesses } from './processes.ts';
@@ -10,6 +11,7 @@ import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
   readLostWrites,
+  readOnlyMaxMs,
   readPostgres,
   readQueues,
   readSchema,
@@ -85,9 +87,8 @@ export class DatabaseUnavailable extends UserError {
   readonly code = 'database_unavailable';
 }
 
-/** How long a full disk, and a session that takes no writes, are reported after the last refusal. */
+/** How long a full disk is reported after the last refusal. */
 const diskFullMaxMs = 60_000;
-const readOnlyMaxMs = 15_000;
 
 /** A part that takes longer (a lock, a slow disk) is reported as unknown, and the others are still read. */
 const partTimeoutMs = 3_000;
@@ -110,7 +111,8 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         queues: await queueFacts,
         circuit: service?.circuit.state(),
         isDiskFull: (refusedMs(settings.databaseUrl, refusals.diskFull) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
-        isReadOnly: (refusedMs(settings.databaseUrl, refusals.readOnly) ?? Number.POSITIVE_INFINITY) < readOnlyMaxMs,
+        isReadOnly:
+          (refusedMs(settings.databaseUrl, refusals.readOnly) ?? Number.POSITIVE_INFINITY) < beat.ms(readOnlyMaxMs),
         isRefusing: metrics?.isRefusing() ?? false,
       };
     });

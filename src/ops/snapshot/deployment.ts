@@ -3,6 +3,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
+import { beat } from '../../shared/beat.ts';
 import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
 import { readConnections } from '../processes.ts';
 
@@ -91,6 +92,9 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   };
 }
 
+/** How long a session that takes no writes is reported after the last refusal: less than an alert must last. */
+export const readOnlyMaxMs = 15_000;
+
 /** Problems of the server, or caused by other sessions. */
 export interface PostgresStatus {
   /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
@@ -105,7 +109,7 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
   const [refused] = await query<Pick<PostgresStatus, 'diskFullAt' | 'readOnlyAt'>>(
     db,
     sql`select max(disk_full_at) filter (where disk_full_at > now() - interval '2 minutes') as "diskFullAt",
-       max(read_only_at) filter (where read_only_at > now() - interval '15 seconds') as "readOnlyAt" from ops.processes`,
+       max(read_only_at) filter (where read_only_at > now() - ${beat.ms(readOnlyMaxMs)} * interval '1 ms') as "readOnlyAt" from ops.processes`,
   );
   const { remedy, ...limit } = await readConnections(db, poolSize);
   return {
