@@ -60,7 +60,7 @@ test.each(samples)('the sample query runs: %s', async (statement) => {
 });
 
 test('there are sample queries to run', () => {
-  expect(samples.length).toBeGreaterThan(2);
+  expect(samples.length).toBeGreaterThan(0);
 });
 
 /** Paths in code spans, such as `src/main.ts` or `migrations/views/`. */
