@@ -22,9 +22,14 @@ const warnAgainMs = 60_000;
 /**
  * Opens a pool whose connections are prepared by {@link prepareSession}. If a limit or a full pooler refuses a
  * connection, the pool logs which one and retries for a few seconds, because another connection may be closed
- * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use.
+ * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use. Where `isReadOnly`, a write is refused as it should be.
  */
-export function openPool(url: string, log: Log, onLost: (error: Error) => void, config: PoolConfig): Pool {
+export function openPool(
+  url: string,
+  log: Log,
+  onLost: (error: Error) => void,
+  { isReadOnly = false, ...config }: PoolConfig & { readonly isReadOnly?: boolean },
+): Pool {
   const pool = new RetryingPool(
     {
       connectionTimeoutMillis: connectMs,
@@ -41,7 +46,7 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     client.on('error', (error) => readOnlySessions.has(client) || onLost(error));
     (client as Client).connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code === refusals.diskFull) refusedAt.set(`${code} ${url}`, performance.now());
-      if (code !== refusals.readOnly) return;
+      if (code !== refusals.readOnly || isReadOnly) return;
       markReadOnly(url, client);
       pool.emit(writesRefused);
     });

@@ -54,6 +54,7 @@ export function createDatabase(options: {
     if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
   };
   const pool = openPool(url, options.log, onLost, {
+    isReadOnly,
     max: options.maxConnections,
     application_name: `trunkline ${options.name}`,
     query_timeout: statementMs,

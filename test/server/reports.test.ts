@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refusals, refusedMs } from '../../src/db/connections.ts';
 import { parseReport } from '../../src/server/reports/file.ts';
 import { openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';
@@ -141,5 +142,9 @@ describe('a file of the owner', () => {
     expect(await faultOf('two')).toEqual([expect.stringMatching(/syntax error/), '2']);
     expect(await faultOf('write')).toEqual([expect.stringMatching(/must be at the top level/), '2']);
     expect(await read('/reports/calls?days=7')).toContain('3 calls came in');
+    // That a report may not write is no outage.
+    await write('large.sql', '-- Large', 'select lo_create(0) as n');
+    expect(await faultOf('large')).toEqual([expect.stringContaining('read-only transaction'), undefined]);
+    expect(refusedMs(facts.url, refusals.readOnly)).toBeUndefined();
   });
 });
