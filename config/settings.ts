@@ -597,6 +597,11 @@ export function isLoopback(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** The address of a page by PUBLIC_URL. Undefined where that has a path: below it there are hooks alone. */
+export function pageUrl(publicUrl: string | undefined, path: string): string | undefined {
+  return publicUrl === undefined || new URL(publicUrl).pathname !== '/' ? undefined : new URL(path, publicUrl).href;
+}
+
 /** Whether a URL points to this machine; false when it cannot be parsed. */
 export function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));

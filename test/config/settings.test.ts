@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   isLoopback,
+  pageUrl,
   plainTextHost,
   readSettings,
   SettingsError,
@@ -298,4 +299,14 @@ test.each([
   const expected = host === undefined ? [] : [expect.stringContaining(`Postgres at ${host} is not encrypted`)];
   expect(weaknesses).toEqual(expected);
   expect(weaknesses.join()).not.toContain('hunter2');
+});
+
+test.each([
+  ['https://phones.example', 'https://phones.example/sends/1'],
+  ['http://127.0.0.1:3000', 'http://127.0.0.1:3000/sends/1'],
+  // A proxy forwards what is below it, where there are hooks alone.
+  ['https://example.com/phones', undefined],
+  [undefined, undefined],
+])('with PUBLIC_URL %s, a page is at %s', (publicUrl, page) => {
+  expect(pageUrl(publicUrl, '/sends/1')).toBe(page);
 });

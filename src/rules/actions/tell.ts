@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { DeclaredTarget } from '../../../config/settings.ts';
+import { type DeclaredTarget, pageUrl } from '../../../config/settings.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import { takeLock } from '../../db/locks.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
@@ -91,7 +91,7 @@ function askFor(
   { sendId, rule, number, text, expiresAt }: Proposal,
   publicUrl: string | undefined,
 ): Omit<Message, 'id'> {
-  const page = publicUrl === undefined ? undefined : new URL(`/sends/${sendId}`, publicUrl).href;
+  const page = pageUrl(publicUrl, `/sends/${sendId}`);
   const to = maskNumbers(number);
   const how = page ?? `To approve it: ${toType(`sends approve ${sendId}`)}`;
   return {
