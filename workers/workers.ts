@@ -55,13 +55,14 @@ const settlingMs = 1_000;
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
   const { database, queues, notifier, service, settings, log, metrics, sealer } = context;
   if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
-  const { db } = database;
+  // To count everything again may take longer than a statement may.
+  const { db, unlimited } = database;
   await queues.open();
   await retryStreams(db);
   if (!(await isSameZone(db, settings.timeZone))) {
     throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone.fault} ${otherZone.remedy}`]);
   }
-  if (await adoptSettings(db, { timeZone: settings.hoursZone, areWordsShown: settings.areBiWordsShown })) {
+  if (await adoptSettings(unlimited, { timeZone: settings.hoursZone, areWordsShown: settings.areBiWordsShown })) {
     log.info({ timeZone: settings.timeZone }, 'All reports are counted again, by the days of another time zone');
   }
   await using started = new AsyncDisposableStack();
@@ -91,7 +92,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         if (!inForce && (await readInForce(db))) return;
         const set = inForce ?? parseRules('rules: []', { file: settings.rulesFile, timeZone: settings.hoursZone });
         await adoptCallBackNeed(db, set.missed);
-        if ((await adoptHours(db, set.hours)) !== 'recounted') return;
+        if ((await adoptHours(unlimited, set.hours)) !== 'recounted') return;
         log.info('All reports are counted again, by other business hours');
       },
       onMatched: () => sends?.kick(),

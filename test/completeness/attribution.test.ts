@@ -34,7 +34,8 @@ const endpoint = (kind: string, name: string) =>
 const days = () => lines('select finished_at is not null, problem, differences::text from ops.attribution_days');
 
 test('calls are attributed to the queues, huntgroups and users that their legs would tell, though no leg was read', async () => {
-  const sandbox = await createSandbox({ calls: 600, threads: 1 });
+  // So many that each day has some, weekends too.
+  const sandbox = await createSandbox({ calls: 2_000, threads: 1 });
   onTestFinished(() => sandbox.close());
   const { service, attribution, reconciler } = open(sandbox.url, sandbox.apiKey);
   for (const { id, extensions = [] } of (await service.users.list()).data) await facts.user(Number(id), extensions);
@@ -53,7 +54,7 @@ test('calls are attributed to the queues, huntgroups and users that their legs w
     'select call_id from warehouse.calls where started_at >= to_timestamp($1) and started_at < to_timestamp($2)',
     ...[yesterday.from, yesterday.to],
   );
-  expect(calls.length).toBeGreaterThan(10);
+  expect(calls.length).toBeGreaterThan(5);
   for (const id of calls) {
     const { data: whole } = await service.calls.get(id);
     const ends = [whole, ...(whole.legs ?? [])].flatMap(({ callerType, callerNumber, calledType, calledNumber }) => [
