@@ -160,7 +160,7 @@ function optWords({ opt_status, opt_line, decided_at, evidence }: Conversation, 
     case 'opt_out':
       return html`<span class="problem">opted out</span> ${how}`;
     case 'unsure':
-      return html`<span class="warning">may have opted out</span> ${how} <small><a href="/sends#opt-outs">decide</a></small>`;
+      return html`<span class="warning">may have opted out</span> ${how} <small><a href="/opt-outs#to-decide">decide</a></small>`;
   }
 }
 
