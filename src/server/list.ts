@@ -4,12 +4,13 @@ import { type Parameters, type Range, rangeOf, type SpanName, spans, textOf, wit
 import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
-import { dayField, renderPage, select } from './page.ts';
+import { answerPage, dayField, renderPage, select } from './page.ts';
 import type { View } from './records/view.ts';
 import {
   type Condition,
   csvOf,
   jsonOf,
+  maxRows,
   type Pages,
   readTable,
   renderTable,
@@ -65,8 +66,6 @@ export interface List extends Shown {
 
 const rowsPerPage = 100;
 const lastPage = 1_000;
-/** Maximum rows for programs. */
-const maxRows = 20_000;
 
 /** What an address asks of a list. */
 interface Choice {
@@ -140,7 +139,8 @@ export function serveList(
     const above = await list.above?.(pages, { view, user: signInOf(request).user, query });
     const table = { ...found, rows: found.rows.slice(0, rowsPerPage) };
     const csv = html`<a class="link" href="${path}.csv?${choice.parameters}" aria-label="${list.title} as CSV">CSV</a>`;
-    return reply.type('text/html; charset=utf-8').send(
+    return answerPage(
+      reply,
       renderPage({
         title: list.title,
         current: list.current ?? path,

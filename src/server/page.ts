@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Html, html } from './html.ts';
 import type { View } from './records/view.ts';
 
@@ -119,6 +119,11 @@ function menuOf(current: string): Html {
 <nav aria-label="Pages">${links([...menu, ['/', 'Operations']], (path) => path === (isOfOperations ? '/' : current))}</nav>
 <form class="search" action="/search" role="search"><input type="search" name="q" placeholder="A number or a name" aria-label="Search for a customer" autocomplete="off" maxlength="100"></form>
 ${isOfOperations && html`<nav class="second" aria-label="Operations">${links(operations, (path) => path === current)}</nav>`}</header>`;
+}
+
+/** Answers with a document of {@link renderPage}. */
+export function answerPage(reply: FastifyReply, document: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(document);
 }
 
 /** A card with a heading. */

@@ -9,7 +9,7 @@ import { signInOf } from './auth.ts';
 import { registerMetrics, sharedSnapshot } from './health.ts';
 import { serveList } from './list.ts';
 import { lists } from './lists.ts';
-import { type RecordPage, renderPage } from './page.ts';
+import { answerPage, type RecordPage, renderPage } from './page.ts';
 import { doneSentence, registerActions } from './records/actions.ts';
 import { callPage } from './records/call.ts';
 import { deliveryPage, targetOf, targetPage } from './records/deliveries.ts';
@@ -79,7 +79,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
       const done = doneOf(query);
       // What an action did shows within seconds.
       const page = renderPage({ ...record, current, done, isLive: done !== undefined });
-      return reply.type('text/html; charset=utf-8').send(page);
+      return answerPage(reply, page);
     });
   }
   registerMedia(app, pages.db, { view, sealer });

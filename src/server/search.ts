@@ -4,7 +4,7 @@ import { countOf } from '../ops/format.ts';
 import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
 import { type Parameters, textOf } from './address.ts';
 import { type Html, html } from './html.ts';
-import { items, link, renderPage, section, soft } from './page.ts';
+import { answerPage, items, link, renderPage, section, soft } from './page.ts';
 import type { View } from './records/view.ts';
 import type { Condition, Pages } from './table.ts';
 
@@ -37,7 +37,7 @@ export function serveSearch(app: FastifyInstance, pages: Pages, view: View): voi
           ? [html`<div class="cards">${found.map((each) => cardOf(each, view))}</div>`]
           : [soft('Write a whole number or as you dial it, four digits of it or more, or a part of a name.')],
     });
-    return reply.type('text/html; charset=utf-8').send(page);
+    return answerPage(reply, page);
   });
 }
 

@@ -23,13 +23,11 @@ import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { type Html, html, withCode } from './html.ts';
-import { link, renderPage } from './page.ts';
+import { answerPage, link, renderPage } from './page.ts';
 
 /** Serves the status page, which refreshes itself, and its JSON. `timeZone` applies to all its times. */
 export function serveStatus(app: FastifyInstance, snapshot: () => Promise<Snapshot>, timeZone: string): void {
-  app.get('/', async (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(renderStatus(await snapshot(), timeZone)),
-  );
+  app.get('/', async (_request, reply) => answerPage(reply, renderStatus(await snapshot(), timeZone)));
   app.get('/api/status', async () => statusJson(await snapshot()));
 }
 

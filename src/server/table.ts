@@ -106,6 +106,9 @@ function typedValue({ name, type }: Column, row: Row): unknown {
   return type === 'number' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
+/** Maximum rows that a file or a program gets at once. */
+export const maxRows = 20_000;
+
 /** CSV (RFC 4180), for programs and spreadsheets. */
 export function csvOf(table: Table): string {
   const lines = jsonOf(table).map((row) => Object.values(row).map((value) => (value === null ? null : String(value))));

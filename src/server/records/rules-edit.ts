@@ -12,7 +12,7 @@ import { linesOf } from '../../shared/line-diff.ts';
 import { signInOf } from '../auth.ts';
 import { BadAddress, toldOf } from '../errors.ts';
 import { type Html, html, verbatim, withCode } from '../html.ts';
-import { link, refusalNote, renderPage, section, soft } from '../page.ts';
+import { answerPage, link, refusalNote, renderPage, section, soft } from '../page.ts';
 import type { Pages } from '../table.ts';
 import { changeFields, changeOf, fieldOf, maxFormBytes, type TypedChange, typedChange } from './forms.ts';
 import { readNames, renderHelp } from './rules-help.ts';
@@ -135,7 +135,7 @@ ${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remark
     const standing = await readStanding();
     const { text = '', version = 0 } = standing.inForce ?? {};
     const draft = { text, basedOn: version, by: '', why: '' };
-    return reply.type('text/html; charset=utf-8').send(renderEditor(draft, request, standing));
+    return answerPage(reply, renderEditor(draft, request, standing));
   });
 
   app.post('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
@@ -154,10 +154,7 @@ ${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remark
     }
     if (!review) return reply.redirect(`/rules?done=${appliedRules}`, 303);
     const page = renderEditor(draft, request, standing, review);
-    return reply
-      .code(review.status ?? 200)
-      .type('text/html; charset=utf-8')
-      .send(page);
+    return answerPage(reply.code(review.status ?? 200), page);
   });
 
   /** `standing` is undefined while it cannot be read. */

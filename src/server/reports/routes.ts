@@ -9,14 +9,14 @@ import { part } from '../../ops/snapshot.ts';
 import type { Log } from '../../shared/log.ts';
 import { type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
-import { csvOf, type Pages, sendCsv } from '../table.ts';
+import { answerPage } from '../page.ts';
+import { csvOf, maxRows, type Pages, sendCsv } from '../table.ts';
 import { type Answer, answerReport, asReader, type Choice, readOptions } from './answer.ts';
 import { Fault, type Report, readReports } from './file.ts';
 import { heldFrom, type Now, renderReport, renderStart, type Told } from './page.ts';
 import { before, finished, type Period, periodOf } from './period.ts';
 
 const cookbook = fileURLToPath(new URL('../../../config/cookbook', import.meta.url));
-const maxCsvRows = 20_000;
 /** Of a page, and of each figure of the start page: a slow one must not hold up the others. */
 const limits = { page: { limit: 5_000, timeoutMs: 5_000 }, figure: { limit: 5_000, timeoutMs: 2_000 } };
 
@@ -64,7 +64,7 @@ export function registerReports(
       }
       return renderStart(told, reports, period, now);
     });
-    return reply.type('text/html; charset=utf-8').send(page);
+    return answerPage(reply, page);
   });
 
   app.get<Route>('/reports/:name', async ({ query, params }, reply) => {
@@ -77,16 +77,16 @@ export function registerReports(
         ? renderReport({ report, now: options }, choice, [], now)
         : renderReport({ ...told, target }, choice, options, now);
     });
-    return reply.type('text/html; charset=utf-8').send(page);
+    return answerPage(reply, page);
   });
 
   app.get<Route>('/reports/:name.csv', ({ query, params }, reply) => {
     const { report } = named(params.name);
     return read(query, async (client, { zone }, period) => {
       const choice = { period, chosen: chosenOf(report, query) };
-      const answer = await answerReport(client, report, choice, { ...limits.page, zone, limit: maxCsvRows });
+      const answer = await answerReport(client, report, choice, { ...limits.page, zone, limit: maxRows });
       if (answer instanceof Fault) throw new BadAddress(answer.message);
-      if (answer.isCut) throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days.`);
+      if (answer.isCut) throw new BadAddress(`These are more than ${maxRows} rows: choose fewer days.`);
       const name = report.hasPeriod ? `${report.name}-${period.from}-to-${period.to}` : report.name;
       return sendCsv(reply, name, csvOf(answer));
     });
