@@ -8,7 +8,7 @@ import { factsDatabase } from '../reporting/facts.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { until, adminToken as worldToken } from '../world.ts';
-import { dayOf, fourWeeks, listPaths, recordPaths, strangersWrote } from './seed.ts';
+import { dayOf, fourWeeks, listPaths, recordPaths, rulesSaying, strangersWrote } from './seed.ts';
 
 /* All that only a browser tells: widths, scripts, focus, paper, and forms without JavaScript. */
 
@@ -160,14 +160,6 @@ describe('the reports', () => {
 
 describe('a support lead changes the rules on a page', async () => {
   const line = '16465550100';
-  const rulesSaying = (words: string, more = '') => `# Our rules
-rules:
-  - name: hello
-    on: message_received
-    if: message.plain.startsWith("hello")
-    do: [{ reply: ${words} }]
-    limits: { quiet_hours: none }
-${more}`;
   const world = await createRulesWorld(rulesSaying('Words of the file'), 'live', 'postgres');
   const { sandbox, value, receiver, context } = world;
   afterAll(() => world.close());

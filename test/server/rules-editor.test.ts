@@ -1,18 +1,10 @@
 import { afterAll, expect, test } from 'vitest';
 import { applyRules } from '../../src/rules/versions.ts';
 import { adminToken, createWorld } from '../world.ts';
-import { readable } from './seed.ts';
+import { readable, rulesSaying } from './seed.ts';
 
 /* What the forms of the rules' page answer; browser.all.test.ts uses them. */
 
-const rulesSaying = (words: string) => `# Our rules
-rules:
-  - name: hello
-    on: message_received
-    if: message.plain.startsWith("hello")
-    do: [{ reply: ${words} }]
-    limits: { quiet_hours: none }
-`;
 const world = await createWorld({
   ...{ backend: 'postgres', workers: null },
   environment: { NOTIFY_TARGETS: 'support=slack:https://slack.example/x' },

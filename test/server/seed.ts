@@ -142,3 +142,13 @@ export async function strangersWrote(db: Database): Promise<void> {
   ])
     await query(db, text, text.includes('$1') ? [hostile] : []);
 }
+
+/** Rules of a file in which a text that begins with "hello" is answered so. */
+export const rulesSaying = (words: string, more = '') => `# Our rules
+rules:
+  - name: hello
+    on: message_received
+    if: message.plain.startsWith("hello")
+    do: [{ reply: ${words} }]
+    limits: { quiet_hours: none }
+${more}`;
