@@ -1,5 +1,6 @@
 import { type QueueName, queueSettings, type WorkName, workNames } from '../config/queues.ts';
 import { SettingsError } from '../config/settings.ts';
+import { createOutages, type Outages, startAlerts } from '../src/alerts/watch.ts';
 import { createAttribution } from '../src/completeness/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
@@ -14,7 +15,6 @@ import { retryStreams } from '../src/inbox/parking.ts';
 import { startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { readInForce } from '../src/ledger/rules-in-force.ts';
-import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createTargets } from '../alerts/targets.ts';
 import { createChannel, type Message } from '../notify/channels.ts';
-import { createTargets } from '../ops/alerts/targets.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';

@@ -1,8 +1,8 @@
 import { weaknessesOf } from '../../config/settings.ts';
+import { createOutages, startAlerts } from '../alerts/watch.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { areMigrated } from '../migrations.ts';
-import { createOutages, startAlerts } from '../ops/alerts/watch.ts';
 import { startHeartbeat } from '../ops/heartbeat.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
 import { registerPages } from '../server/pages.ts';

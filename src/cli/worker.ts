@@ -1,7 +1,7 @@
 import { weaknessesOf } from '../../config/settings.ts';
+import { createOutages } from '../alerts/watch.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
-import { createOutages } from '../ops/alerts/watch.ts';
 import { startHeartbeat } from '../ops/heartbeat.ts';
 import { reportConnections } from '../ops/processes.ts';
 import { createLog } from '../shared/log.ts';

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createOutages, startAlerts } from '../../src/ops/alerts/watch.ts';
+import { createOutages, startAlerts } from '../../src/alerts/watch.ts';
 import { healthChecks, verdictOf } from '../../src/ops/health-checks.ts';
 import { known, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { scopes } from '../../src/sandbox/account.ts';
+import { startHttpReceiver } from '../notify/receivers.ts';
 import { backends } from '../stores/backends.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
 import { migrated } from '../world/database.ts';
 import { createWorld, quick, until, type World } from '../world.ts';
-import { startHttpReceiver } from './alert-receivers.ts';
 
 const closing: (() => PromiseLike<unknown>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findingsOf } from '../../src/alerts/watch.ts';
 import { renderTable } from '../../src/cli/status.ts';
-import { findingsOf } from '../../src/ops/alerts/watch.ts';
 import { adviceOf, levels } from '../../src/ops/health-checks/check.ts';
 import { allChecks, healthChecks, statusJson, verdictOf } from '../../src/ops/health-checks.ts';
 import type { PostgresStatus } from '../../src/ops/snapshot/deployment.ts';

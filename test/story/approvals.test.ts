@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { startHttpReceiver } from '../ops/alert-receivers.ts';
+import { startHttpReceiver } from '../notify/receivers.ts';
 import { createStoryWorld, line } from './world.ts';
 
 /* Replies that wait, for a person's approval or for the end of quiet hours, while their rule changes or somebody drops them. */

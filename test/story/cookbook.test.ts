@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import type { CallEvent } from '../../src/sandbox/traffic/events.ts';
-import { startHttpReceiver } from '../ops/alert-receivers.ts';
+import { startHttpReceiver } from '../notify/receivers.ts';
 import { createStoryWorld, line } from './world.ts';
 
 /* The recipes of config/cookbook/rules as they are, live: the texts that left, the people told, and what was changed. */

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { runInProcess } from '../cli/in-process.ts';
-import { startHttpReceiver, startMailReceiver } from '../ops/alert-receivers.ts';
+import { startHttpReceiver, startMailReceiver } from '../notify/receivers.ts';
 import { placesIn } from '../privacy/everywhere.ts';
 import { createStoryWorld, line } from './world.ts';
 

@@ -5,7 +5,7 @@ import { type ClaimedAction, claimActions, isAnyDue } from '../../../src/rules/a
 import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
 import { retryTelling } from '../../../src/rules/actions/tell.ts';
 import { createLog } from '../../../src/shared/log.ts';
-import { startHttpReceiver } from '../../ops/alert-receivers.ts';
+import { startHttpReceiver } from '../../notify/receivers.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
 

@@ -1,19 +1,19 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { claimMessage, recordFindings } from '../../src/alerts/store.ts';
+import { createOutages, findingsOf, type Outages, startAlerts } from '../../src/alerts/watch.ts';
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createContext } from '../../src/context.ts';
-import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
-import { createOutages, findingsOf, type Outages, startAlerts } from '../../src/ops/alerts/watch.ts';
 import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { awayFrom } from '../cli/away.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { hurry } from '../hurried.ts';
+import { type HttpReceiver, startHttpReceiver, startMailReceiver } from '../notify/receivers.ts';
+import { settingsFor } from '../ops/receiver.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
-import { type HttpReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
-import { settingsFor } from './receiver.ts';
 
 hurry(50);
 const database = await migratedDatabase();

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../../context.ts';
-import type { Database } from '../../db/database.ts';
-import { beat } from '../../shared/beat.ts';
-import { toType } from '../../shared/command-name.ts';
-import type { Log } from '../../shared/log.ts';
-import { startLoop } from '../../shared/loop.ts';
-import type { Finding } from '../health-checks/check.ts';
-import { statusUnknown } from '../health-checks/deployment.ts';
-import { connectionsShort, databaseTakesNoWrites, databaseUnavailable } from '../health-checks/postgres.ts';
-import { healthChecks } from '../health-checks.ts';
-import { takeSnapshot } from '../snapshot.ts';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { Finding } from '../ops/health-checks/check.ts';
+import { statusUnknown } from '../ops/health-checks/deployment.ts';
+import { connectionsShort, databaseTakesNoWrites, databaseUnavailable } from '../ops/health-checks/postgres.ts';
+import { healthChecks } from '../ops/health-checks.ts';
+import { takeSnapshot } from '../ops/snapshot.ts';
+import { beat } from '../shared/beat.ts';
+import { toType } from '../shared/command-name.ts';
+import type { Log } from '../shared/log.ts';
+import { startLoop } from '../shared/loop.ts';
 import { claimMessage, claimWatch, recordDelivery, recordFindings, recordTold } from './store.ts';
 import { type AlertMessage, createTargets, type Target, type TargetName } from './targets.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { startHttpReceiver } from '../ops/alert-receivers.ts';
+import { startHttpReceiver } from '../notify/receivers.ts';
 import { program } from '../program.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { freePort } from '../stores/redis.ts';
