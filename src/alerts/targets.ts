@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { createChannel, type Message } from '../notify/channels.ts';
-import { exactly, span } from '../ops/format.ts';
+import { exactly, span } from '../shared/format.ts';
 
 export const targetNames = ['webhook', 'slack', 'email'] as const;
 export type TargetName = (typeof targetNames)[number];

@@ -1,7 +1,7 @@
 import { accountReads, createService } from '../api-client/client.ts';
 import { acceptAccount, compareAccount } from '../credentials/account.ts';
-import { countOf } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
+import { countOf } from '../shared/format.ts';
 import { api, openDatabase } from './environment.ts';
 import type { Output } from './output.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';

@@ -16,9 +16,9 @@ import {
 } from '../completeness/gaps/candidate-threads.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
-import { countOf, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { countOf, toTheSecond } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { typedNumber } from '../shared/phone-numbers.ts';
 import { ourLines } from '../warehouse/lines.ts';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Database, inTransaction, query, sql } from '../db/database.ts';
-import { countOf } from '../ops/format.ts';
 import { csvRows } from '../shared/csv.ts';
+import { countOf } from '../shared/format.ts';
 import { sameNumbers, typedNumber } from '../shared/phone-numbers.ts';
 import { type Contact, type ContactField, contactFields, type Imported, storeContacts } from '../warehouse/contacts.ts';
 import { openDatabase } from './environment.ts';

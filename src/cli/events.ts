@@ -9,9 +9,9 @@ import {
   type StoredDelivery,
   unreadBody,
 } from '../inbox/stored-deliveries.ts';
-import { countOf, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { countOf, toTheSecond } from '../shared/format.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { maxReferences } from '../webhooks/extract.ts';
 import { openContext, openDatabase } from './environment.ts';

@@ -1,9 +1,9 @@
-import { toTheSecond } from '../ops/format.ts';
 import { readList } from '../server/list.ts';
 import { lists } from '../server/lists.ts';
 import { type Column, jsonOf, type Row } from '../server/table.ts';
 import { commandName } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, renderColumns } from './output.ts';
 

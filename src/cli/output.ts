@@ -1,5 +1,5 @@
-import { toTheSecond } from '../ops/format.ts';
 import type { UserError } from '../shared/errors.ts';
+import { toTheSecond } from '../shared/format.ts';
 
 /** The result of a command: as JSON with `--json`, else in words. */
 export interface Output {

@@ -1,9 +1,9 @@
 import { linkSealer } from '../credentials/sealer.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
-import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';

@@ -1,14 +1,16 @@
 import { queueNames } from '../../config/queues.ts';
+import { readFirst } from '../completeness/first-backfill.ts';
 import { createContext, readySettings } from '../context.ts';
-import { targetKinds } from '../inbox/targets.ts';
+import { streamNames, targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
+import { sendStateNames, simulatedWords } from '../ledger/words.ts';
 import { findRunning } from '../local/data-folder.ts';
-import { ago, dollars, quantity, readFirst, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { adviceOf } from '../ops/health-checks/check.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { signInLink } from '../server/auth.ts';
 import { UserError } from '../shared/errors.ts';
+import { ago, dollars, quantity, span } from '../shared/format.ts';
 import { commandSettings } from './environment.ts';
 import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';

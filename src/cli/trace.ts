@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
-import { countOf } from '../ops/format.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { countOf } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';

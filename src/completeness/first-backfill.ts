@@ -152,3 +152,6 @@ async function followProbes(db: Database, { id }: Part): Promise<number | undefi
   );
   return left === 0 ? found : undefined;
 }
+
+/** What a number can count on while its history is coming in. */
+export const readFirst = 'before the first automatic text to a number, its threads on every line are read';

@@ -1,11 +1,20 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { beat } from '../shared/beat.ts';
 import { maskKey } from '../shared/masking.ts';
-import { directoryKinds } from '../warehouse/directory.ts';
+import { directoryKinds, ofEachList } from '../warehouse/directory.ts';
 
 /** The kinds of sync target. The targets of a kind are a stream, which is parked and resumed as a whole. */
 export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', ...directoryKinds] as const;
 export type TargetKind = (typeof targetKinds)[number];
+
+/** The display names of the kinds of target. */
+export const streamNames: Readonly<Record<TargetKind, string>> = {
+  thread: 'Texts',
+  call: 'Calls',
+  recordings: 'Recordings',
+  transcripts: 'Transcripts',
+  ...ofEachList(({ label }) => label),
+};
 
 /** A thing to read through the API. */
 export interface Target {

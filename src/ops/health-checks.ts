@@ -1,5 +1,5 @@
+import { ago, countOf } from '../shared/format.ts';
 import { isDirectory } from '../warehouse/directory.ts';
-import { ago, countOf } from './format.ts';
 import { automationChecks } from './health-checks/automation.ts';
 import { type Finding, type HealthCheck, levels } from './health-checks/check.ts';
 import { processChecks, queueUnreachable, settingChecks } from './health-checks/deployment.ts';

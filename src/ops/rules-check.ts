@@ -3,7 +3,7 @@ import { type Database, query, sql } from '../db/database.ts';
 import { defaultAccountLimits } from '../ledger/limits.ts';
 import type { RulesProblem } from '../rules/file/problems.ts';
 import type { RuleSet, SampleReply } from '../rules/rule.ts';
-import { countOf, dollars } from './format.ts';
+import { countOf, dollars } from '../shared/format.ts';
 import { holidaysEnd, timeZoneUnset } from './health-checks/automation.ts';
 import { readUsersZone } from './snapshot/automation.ts';
 

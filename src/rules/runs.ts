@@ -278,3 +278,15 @@ async function deleteRuns(
   }
   return deleted;
 }
+
+/** Words for the states in `ops.rule_actions` that aren't words themselves. */
+const actionStates: Readonly<Record<string, string>> = {
+  waiting: 'waits',
+  unclear: 'unclear: its answer was lost',
+  dry_run: 'only simulated',
+};
+
+/** The state of a step of a rule, in words. */
+export function actionStateWords(state: string): string {
+  return actionStates[state] ?? state;
+}

@@ -1,9 +1,10 @@
 import { sql } from '../db/database.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { type SendState, states } from '../ledger/states.ts';
-import { actionStateWords, sendReasonWords, sendStateWords } from '../ops/format.ts';
+import { sendReasonWords, sendStateWords } from '../ledger/words.ts';
 import { isParked, isPending, stateInWords } from '../ops/target-states.ts';
 import { outcomeWords as ruleOutcomeWords } from '../rules/explain.ts';
+import { actionStateWords } from '../rules/runs.ts';
 import { commandName } from '../shared/command-name.ts';
 import { eventTypes } from '../shared/event-types.ts';
 import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';

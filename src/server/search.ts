@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Database, query, sql } from '../db/database.ts';
-import { countOf } from '../ops/format.ts';
+import { countOf } from '../shared/format.ts';
 import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
 import { type Parameters, textOf } from './address.ts';
 import { type Html, html } from './html.ts';

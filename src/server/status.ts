@@ -1,26 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { type TargetKind, targetKinds } from '../inbox/targets.ts';
+import { readFirst } from '../completeness/first-backfill.ts';
+import { missingTextWords } from '../completeness/gaps/unread-comparisons.ts';
+import { streamNames, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/states.ts';
-import {
-  ago,
-  countOf,
-  dollars,
-  exactly,
-  missingTextWords,
-  quantity,
-  readFirst,
-  sendStateNames,
-  simulatedWords,
-  span,
-  streamNames,
-  toTheSecond,
-} from '../ops/format.ts';
+import { sendStateNames, simulatedWords } from '../ledger/words.ts';
 import { adviceOf } from '../ops/health-checks/check.ts';
 import { lateSeconds } from '../ops/health-checks/mirror.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import type { Backlog } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
+import { ago, countOf, dollars, exactly, quantity, span, toTheSecond } from '../shared/format.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { type Html, html, withCode } from './html.ts';
 import { answerPage, link, renderPage } from './page.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import type { Database } from '../db/database.ts';
-import { toTheSecond } from '../ops/format.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { type Html, html } from './html.ts';
 
 export type Condition = RawBuilder<unknown>;

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { momentArgument, rangeOf } from '../../src/cli/arguments.ts';
-import { toTheSecond } from '../../src/ops/format.ts';
+import { toTheSecond } from '../../src/shared/format.ts';
 
 describe('a moment', () => {
   test('is a day at midnight UTC, or an instant', () => {

@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql } from '../../db/database.ts';
+import { toType } from '../../shared/command-name.ts';
 
 /*
  * warehouse.sms_unread_snapshots: one row for each change in how the unread count of a line compares with the mirror.
@@ -121,4 +122,18 @@ export function missingTexts(db: Database): Promise<MissingTexts[]> {
 /** Whether unread counts were ever compared. */
 export async function wereTextsCompared(db: Database): Promise<boolean> {
   return (await query(db, 'select from warehouse.sms_unread_snapshots limit 1', [])).length > 0;
+}
+
+/** The state of a line's unread counts, in words. */
+export function missingTextWords({ state, wasSearched }: Pick<MissingTexts, 'state' | 'wasSearched'>): string {
+  switch (state) {
+    case 'behind':
+      return 'being searched for';
+    case 'unexplained':
+      return 'not found: a possible gap';
+    case 'older':
+      return wasSearched
+        ? `older than this mirror, and no caller or contact wrote them: ${toType('backfill threads --numbers FILE')} searches further numbers`
+        : `older than this mirror: ${toType('backfill threads')} may find them`;
+  }
 }

@@ -1,5 +1,5 @@
 import { toType } from '../../shared/command-name.ts';
-import { ago, countOf, dollars, price, quantity } from '../format.ts';
+import { ago, countOf, dollars, price, quantity } from '../../shared/format.ts';
 import type { SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';

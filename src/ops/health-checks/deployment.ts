@@ -1,5 +1,5 @@
 import { toType } from '../../shared/command-name.ts';
-import { countOf } from '../format.ts';
+import { countOf } from '../../shared/format.ts';
 import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';

@@ -1,5 +1,6 @@
+import { streamNames } from '../../inbox/targets.ts';
 import { toType } from '../../shared/command-name.ts';
-import { countOf, quantity, span, streamNames } from '../format.ts';
+import { countOf, quantity, span } from '../../shared/format.ts';
 import { works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';

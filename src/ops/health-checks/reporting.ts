@@ -1,5 +1,5 @@
 import { toType } from '../../shared/command-name.ts';
-import { countOf, quantity, span } from '../format.ts';
+import { countOf, quantity, span } from '../../shared/format.ts';
 import type { DrainFailure, SetAsideChange } from '../snapshot/reporting.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { asTold, defineCheck, type Finding, type Told } from './check.ts';

@@ -1,8 +1,9 @@
 import { operations } from '../../api-client/client.ts';
 import { accountRemedy } from '../../credentials/account.ts';
+import { streamNames } from '../../inbox/targets.ts';
 import { toType } from '../../shared/command-name.ts';
+import { countOf, span } from '../../shared/format.ts';
 import { isDirectory } from '../../warehouse/directory.ts';
-import { countOf, span, streamNames } from '../format.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
 

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { listProposals } from '../../ledger/approvals.ts';
 import { readControl } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
-import { countOf } from '../../ops/format.ts';
+import { countOf } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { ask, asks, link, section } from '../page.ts';
 import type { Pages } from '../table.ts';

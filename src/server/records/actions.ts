@@ -8,7 +8,7 @@ import { decideOptOut } from '../../ledger/opt-outs.ts';
 import { settleManually } from '../../ledger/outcome.ts';
 import { cancelSend, rejectSend } from '../../ledger/plans.ts';
 import { readSend } from '../../ledger/send.ts';
-import { decidedWords } from '../../ops/format.ts';
+import { decidedWords } from '../../ledger/words.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { retryTelling } from '../../rules/actions/tell.ts';
 import { rollbackRules } from '../../rules/versions.ts';

@@ -1,5 +1,5 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { countOf } from '../../ops/format.ts';
+import { countOf } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { facts, section, steps } from '../page.ts';
 import type { View } from './view.ts';

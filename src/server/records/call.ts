@@ -1,6 +1,6 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { countOf } from '../../ops/format.ts';
 import { toType } from '../../shared/command-name.ts';
+import { countOf } from '../../shared/format.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html, withCode } from '../html.ts';

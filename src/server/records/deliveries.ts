@@ -1,10 +1,10 @@
 import type { Database } from '../../db/database.ts';
 import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
 import { type Target, targetKinds } from '../../inbox/targets.ts';
-import { countOf, quantity } from '../../ops/format.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { type Trace, trace } from '../../ops/trace.ts';
 import { commandName, toType } from '../../shared/command-name.ts';
+import { countOf, quantity } from '../../shared/format.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 import { ask, asks, facts, items, link, type RecordPage, section, soft, steps } from '../page.ts';

@@ -1,5 +1,5 @@
 import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
-import { countOf } from '../../ops/format.ts';
+import { countOf } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { ask, asks, link, section, soft } from '../page.ts';
 import type { Pages } from '../table.ts';

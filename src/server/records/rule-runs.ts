@@ -1,7 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
 import type { SendState } from '../../ledger/states.ts';
-import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
+import { sendReasonWords, sendStateWords } from '../../ledger/words.ts';
+import { actionStateWords } from '../../rules/runs.ts';
 import { type Html, html } from '../html.ts';
 import { link } from '../page.ts';
 import type { View } from './view.ts';

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
-import { countOf } from '../../ops/format.ts';
 import { priceWords, remarksOn } from '../../ops/rules-check.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
 import type { Mode, RuleSet } from '../../rules/rule.ts';
 import { applyRules, RulesChanged, readRuleSet } from '../../rules/versions.ts';
 import { commandName } from '../../shared/command-name.ts';
+import { countOf } from '../../shared/format.ts';
 import { linesOf } from '../../shared/line-diff.ts';
 import { signInOf } from '../auth.ts';
 import { BadAddress, toldOf } from '../errors.ts';

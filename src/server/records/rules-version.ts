@@ -1,6 +1,6 @@
 import { sql, type Transaction } from '../../db/database.ts';
 import { type RulesVersion, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
-import { countOf } from '../../ops/format.ts';
+import { countOf } from '../../shared/format.ts';
 import { type DiffLine, differenceOf } from '../../shared/line-diff.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';

@@ -1,9 +1,10 @@
 import { type Database, query, sql } from '../../db/database.ts';
-import { countOf, dollars, quantity, sendReasonWords } from '../../ops/format.ts';
+import { sendReasonWords } from '../../ledger/words.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate, simulationLimits } from '../../rules/simulate/simulate.ts';
 import { commandName } from '../../shared/command-name.ts';
+import { countOf, dollars, quantity } from '../../shared/format.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
 import { items, section, soft } from '../page.ts';

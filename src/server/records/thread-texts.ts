@@ -1,5 +1,5 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { countOf } from '../../ops/format.ts';
+import { countOf } from '../../shared/format.ts';
 import type { Thread } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
 import { link, soft } from '../page.ts';

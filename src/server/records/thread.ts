@@ -1,6 +1,6 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { countOf } from '../../ops/format.ts';
 import { toType } from '../../shared/command-name.ts';
+import { countOf } from '../../shared/format.ts';
 import { type Thread, threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
 import { idOf, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { toTheSecond } from '../../ops/format.ts';
+import { toTheSecond } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 
 /** How pages show times, in TIME_ZONE, and whether they show what people wrote. */

@@ -2,7 +2,7 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { readControl } from '../../ledger/control.ts';
 import { readAllowedMode } from '../../ledger/rules-in-force.ts';
 import { isUnsent } from '../../ledger/states.ts';
-import { actionStateWords, sendReasonWords, sendStateWords, sendWords } from '../../ops/format.ts';
+import { sendReasonWords, sendStateWords, sendWords } from '../../ledger/words.ts';
 import {
   type Choice,
   type Explanation,
@@ -16,6 +16,7 @@ import {
 import { declarationOf } from '../../rules/facts/declared.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { heldBackWords } from '../../rules/rule.ts';
+import { actionStateWords } from '../../rules/runs.ts';
 import type { Trigger } from '../../rules/triggers.ts';
 import type { RulesReader } from '../../rules/versions.ts';
 import { spellingsOf } from '../../shared/phone-numbers.ts';

@@ -1,5 +1,5 @@
-import { exactly } from '../../ops/format.ts';
 import { adviceOf, type Finding } from '../../ops/health-checks/check.ts';
+import { exactly } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { dayField, renderPage, section, select } from '../page.ts';
 import { type Column, type Row, renderTable } from '../table.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../../src/api-client/client.ts';
 import { compareUnread } from '../../../src/completeness/gaps/unread.ts';
-import { missingTexts } from '../../../src/completeness/gaps/unread-comparisons.ts';
-import { missingTextWords } from '../../../src/ops/format.ts';
+import { missingTexts, missingTextWords } from '../../../src/completeness/gaps/unread-comparisons.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { readersOf } from '../../sync/readers.ts';
 import { messages, threadService } from '../../sync/thread-service.ts';
