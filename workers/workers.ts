@@ -15,7 +15,7 @@ import { retryStreams } from '../src/inbox/parking.ts';
 import { startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { readInForce } from '../src/ledger/rules-in-force.ts';
-import { reportProcess } from '../src/ops/processes.ts';
+import { reportProcess } from '../src/processes/running.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptCallBackNeed, adoptSettings, isSameZone, otherZone } from '../src/reporting/params.ts';

@@ -1,4 +1,4 @@
-import { recoverLostWrites } from '../ops/lost-writes.ts';
+import { recoverLostWrites } from '../processes/lost-writes.ts';
 import { toType } from '../shared/command-name.ts';
 import { openContext } from './environment.ts';
 import type { Output } from './output.ts';

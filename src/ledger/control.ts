@@ -2,7 +2,7 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { readLimits } from './rules-in-force.ts';
 import { isUnsentRow, type SendState, states } from './states.ts';
 
-/** Who paused: `recovery` since the database went back in time (`ops/lost-writes.ts`). */
+/** Who paused: `recovery` since the database went back in time (`processes/lost-writes.ts`). */
 export type Pauser = 'operator' | 'ledger' | 'recovery';
 
 /** The kill switch: the single row of ops.send_control. */

@@ -3,10 +3,10 @@ import type { Context } from '../context.ts';
 import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
+import { readProcesses } from '../processes/running.ts';
 import { beat } from '../shared/beat.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
-import { readProcesses } from './processes.ts';
 import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,

@@ -1,10 +1,10 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql } from '../db/database.ts';
+import { readTargetStates, type TargetState } from '../inbox/target-states.ts';
 import { maskedTarget, type Target } from '../inbox/targets.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { type Thread, threadKey, threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/held-calls.ts';
-import { readTargetStates, type TargetState } from './target-states.ts';
 
 /** What can be traced. A thread's key is `line/number[/participants]`. */
 export const traceKinds = ['delivery', 'call', 'thread', 'message'] as const;

@@ -1,8 +1,8 @@
 import { sql } from '../db/database.ts';
+import { isParked, isPending, stateInWords } from '../inbox/target-states.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { type SendState, states } from '../ledger/states.ts';
 import { sendReasonWords, sendStateWords } from '../ledger/words.ts';
-import { isParked, isPending, stateInWords } from '../ops/target-states.ts';
 import { outcomeWords as ruleOutcomeWords } from '../rules/explain.ts';
 import { actionStateWords } from '../rules/runs.ts';
 import { commandName } from '../shared/command-name.ts';

@@ -5,7 +5,7 @@ import { createOutages, findingsOf, type Outages, startAlerts } from '../../src/
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createContext } from '../../src/context.ts';
 import type { Finding } from '../../src/ops/health-checks/check.ts';
-import { reportProcess } from '../../src/ops/processes.ts';
+import { reportProcess } from '../../src/processes/running.ts';
 import { awayFrom } from '../cli/away.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { hurry } from '../hurried.ts';

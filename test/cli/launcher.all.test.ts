@@ -84,7 +84,7 @@ test('npx finds the program of the checkout, without a registry', async () => {
 
 test('a process ends whose event loop is stuck, and none that only waits', async () => {
   const script = `
-    import { startHeartbeat } from ${JSON.stringify(join(root, 'src/ops/heartbeat.ts'))};
+    import { startHeartbeat } from ${JSON.stringify(join(root, 'src/processes/heartbeat.ts'))};
     startHeartbeat(console, 2);
     setTimeout(() => { console.log('waited'); for (;;); }, 4_000);`;
   const stuck = program(['--input-type=module', '--eval', script], {}, { command: [process.execPath] });

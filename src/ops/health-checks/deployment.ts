@@ -1,6 +1,6 @@
+import { type RunningProcess, receives, works } from '../../processes/running.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf } from '../../shared/format.ts';
-import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
 

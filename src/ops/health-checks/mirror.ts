@@ -1,7 +1,7 @@
 import { streamNames } from '../../inbox/targets.ts';
+import { works } from '../../processes/running.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf, quantity, span } from '../../shared/format.ts';
-import { works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
 

@@ -2,10 +2,10 @@ import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
+import { readConnections } from '../../processes/running.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { beat } from '../../shared/beat.ts';
 import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
-import { readConnections } from '../processes.ts';
 
 /** The webhook subscriptions that deliver to this receiver, as last checked. */
 export interface SubscriptionsStatus {

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
+import { readTargetStates } from '../../inbox/target-states.ts';
 import { type Target, targetKinds } from '../../inbox/targets.ts';
-import { readTargetStates } from '../../ops/target-states.ts';
 import { type Trace, trace } from '../../ops/trace.ts';
 import { commandName, toType } from '../../shared/command-name.ts';
 import { countOf, quantity } from '../../shared/format.ts';

@@ -1,5 +1,5 @@
 import { type Database, query, relation, sql } from '../db/database.ts';
-import type { Target } from '../inbox/targets.ts';
+import type { Target } from './targets.ts';
 
 /** Whether a target (`r` of ops.sync_targets) is pending, and whether reads of its kind wait for a permission. */
 export const isPending = sql`r.dirty_version > r.clean_version`;

@@ -4,14 +4,14 @@ import { query, sql } from '../../src/db/database.ts';
 import { createAcceptedTargets } from '../../src/inbox/accepted-targets.ts';
 import { resumeSends } from '../../src/ledger/control.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import {
   compareReports,
   countingReport,
   type Report,
   reportColumns,
   watchForLostWrites,
-} from '../../src/ops/lost-writes.ts';
-import { takeSnapshot } from '../../src/ops/snapshot.ts';
+} from '../../src/processes/lost-writes.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { snapshotOf } from '../stores/databases.ts';
