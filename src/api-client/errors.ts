@@ -1,23 +1,4 @@
-/** What went wrong. Codes are stable between releases: branch on them, never on messages. */
-export type ErrorCode =
-  | 'network'
-  | 'timeout'
-  | 'server'
-  | 'rate_limited'
-  | 'unreadable'
-  | 'too_large'
-  | 'circuit_open'
-  | 'account_unrecognized'
-  | 'unauthenticated'
-  | 'insufficient_scope'
-  | 'permission_denied'
-  | 'not_found'
-  | 'invalid_request'
-  | 'unsupported'
-  | 'redirect'
-  | 'unexpected_status'
-  | 'aborted'
-  | 'stalled';
+import { toType } from '../shared/command-name.ts';
 
 /**
  * What the caller should do: repeat the call unchanged later (`retry`), replace the credential, ask for a scope or a
@@ -29,26 +10,78 @@ export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_foun
 /** Whether the call may have changed anything at the service: `none` proves that it did not. */
 export type Effect = 'none' | 'unknown';
 
-const adviceFor: Record<ErrorCode, Advice> = {
-  network: 'retry',
-  timeout: 'retry',
-  server: 'retry',
-  rate_limited: 'retry',
-  unreadable: 'retry',
-  too_large: 'retry',
-  circuit_open: 'retry',
-  account_unrecognized: 'retry',
-  unauthenticated: 'credential',
-  insufficient_scope: 'scope',
-  permission_denied: 'permission',
-  not_found: 'not_found',
-  invalid_request: 'refused',
-  unsupported: 'refused',
-  redirect: 'retry',
-  unexpected_status: 'retry',
-  aborted: 'retry',
-  stalled: 'retry',
-};
+/** A fault and its cure, in words of ours alone: they may be told anywhere. */
+export interface Meaning {
+  readonly sentence: string;
+  readonly remedy: string;
+}
+
+const reach =
+  'Check that API_BASE_URL is right and reachable from here. If it is, wait: what is due is asked again. If this lasts, ask the service’s operator.';
+const wait = 'Wait: what is due is asked again. If this lasts, ask the service’s operator.';
+
+const meanings = {
+  network: ['retry', 'The service cannot be reached.', reach],
+  timeout: ['retry', 'The service does not answer in time.', reach],
+  server: ['retry', 'The service fails.', wait],
+  rate_limited: ['retry', 'The service takes no more requests for now.', wait],
+  unreadable: ['retry', 'The answer of the service cannot be read.', reach],
+  too_large: ['retry', 'The answer of the service is too large.', reach],
+  circuit_open: ['retry', 'The service failed repeatedly, so no request is sent for a while.', reach],
+  account_unrecognized: [
+    'retry',
+    'The account is not recognized, so nothing is read, proven or sent.',
+    `Set API_BASE_URL and API_KEY to those of the mirrored account. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`,
+  ],
+  unauthenticated: [
+    'credential',
+    'The service refuses the API key.',
+    'Set API_KEY to a key that is valid and not revoked.',
+  ],
+  insufficient_scope: ['scope', 'The API key lacks a scope.', 'Grant it to the API key.'],
+  permission_denied: [
+    'permission',
+    'The API key may not do this.',
+    'Allow it in the portal of the service. To text, the line must be the account’s own and enabled for SMS.',
+  ],
+  not_found: ['not_found', 'The account has no such object.', 'Check that it was not deleted.'],
+  invalid_request: [
+    'refused',
+    'The service does not accept the request.',
+    'Correct what its message names. Of a text: where there is no rate for the destination, have it enabled at the service, or exclude such numbers from the rule.',
+  ],
+  unsupported: ['refused', 'The service does not support this.', 'Ask the service’s operator.'],
+  redirect: [
+    'retry',
+    'The service redirects requests, which is not followed.',
+    'Set API_BASE_URL to the service itself.',
+  ],
+  unexpected_status: [
+    'retry',
+    'The service does not answer as specified.',
+    'Check that API_BASE_URL is the service itself, without a proxy that answers for it.',
+  ],
+  aborted: ['retry', 'The process stopped before the service answered.', 'Try again.'],
+  stalled: ['retry', 'It was too late to ask the service.', 'Try again.'],
+} satisfies Record<string, readonly [advice: Advice, sentence: string, remedy: string]>;
+
+/** What went wrong. Codes are stable between releases: branch on them, never on messages. */
+export type ErrorCode = keyof typeof meanings;
+
+/** What a refusal means, and what ends it. `scope`: the one to grant. `advice`: that of the whole call, if it differs. */
+export function meaningOf({ code, scope, advice }: Pick<ServiceError, 'code'> & Partial<ServiceError>): Meaning {
+  if (code === 'insufficient_scope' && scope !== undefined)
+    return { sentence: `The API key lacks the scope ${scope}.`, remedy: `Grant ${scope} to the API key.` };
+  const [, sentence, remedy] = meanings[code];
+  if (advice !== 'reconcile') return { sentence, remedy };
+  return { sentence, remedy: 'It may have been carried out: check at the service before you repeat it.' };
+}
+
+/** The code that a stored reason begins with. Undefined for a reason of our own. */
+export function codeIn(reason: string): ErrorCode | undefined {
+  const [word = ''] = /^[a-z_]*/.exec(reason) ?? [];
+  return Object.hasOwn(meanings, word) ? (word as ErrorCode) : undefined;
+}
 
 export interface ErrorDetails {
   operation: string;
@@ -80,7 +113,7 @@ export class ServiceError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails) {
     super(`${details.operation}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
-    this.advice = details.advice ?? adviceFor[code];
+    this.advice = details.advice ?? meanings[code][0];
     this.operation = details.operation;
     this.effect = details.effect;
     this.status = details.status;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../api-client/client.ts';
+import { meaningOf, type Service } from '../api-client/client.ts';
 import { backfillCalls } from '../completeness/coverage/backfill.ts';
 import {
   addCallers,
@@ -120,7 +120,7 @@ export async function backfillThreads({
   const progress = createProgress('pairs');
   let now = await readProgress();
   let movedAt = performance.now();
-  let refusal: string | undefined;
+  let refusal: Unread | undefined;
   while (now.underWay > 0 && performance.now() - movedAt < idleForMs) {
     refusal = await refusalOf(db, ['thread']);
     if (refusal !== undefined) break;
@@ -133,11 +133,13 @@ export async function backfillThreads({
   const done = { added, probed, ...now, found: now.found - before.found, reread: reread.pending.length };
   const left = { ...omitted, rereadLeft: reread.left };
   if (now.underWay === 0 && now.open === 0) await recordTextSearch(db, period, done.found);
-  const advice = refusal ? `${refusal}; the rest follows.` : 'check that a worker runs. It reads the rest.';
+  const { why, remedy } = refusal ?? { why: 'nothing was read for a while', remedy: 'Check that a worker runs.' };
   return {
     json: { ...done, ...left },
     text: [sentenceOf(done), ...remarksOn(left)].join('\n'),
-    failed: now.underWay > 0 && new UserError(`${now.underWay} reads are not done: ${advice}`),
+    failed:
+      now.underWay > 0 &&
+      new UserError(`${now.underWay} reads are not done: ${why}.`, { remedy: `${remedy} The rest follows.` }),
   };
 }
 
@@ -161,29 +163,35 @@ export async function knownLines(db: Database): Promise<string[]> {
   const lines = await ourLines(db);
   if (lines.length > 0) return lines;
   // If threads are refused too, the lines alone wouldn't help.
-  const why = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
-  throw new UserError(`No line of the account is known, so nothing can be probed: ${why}, then repeat the command.`);
+  const { why, remedy } = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
+  throw new UserError(`No line of the account is known, so nothing can be probed: ${why}.`, { remedy });
+}
+
+/** Why something was not read, as the end of a sentence, and what to do. */
+interface Unread {
+  readonly why: string;
+  readonly remedy: string;
 }
 
 /** Why no lines are known although the service doesn't refuse them. */
-async function whyUnread(db: Database): Promise<string> {
+async function whyUnread(db: Database): Promise<Unread> {
   const [target] = await query<{ last_error: string | null; was_read: boolean }>(
     db,
     sql`select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
   );
   if (target?.last_error) {
-    return `they cannot be read (${target.last_error}). Check the service with ${toType('doctor')}`;
+    return { why: `they cannot be read (${target.last_error})`, remedy: `Check the service with ${toType('doctor')}.` };
   }
-  return target?.was_read
-    ? `the service lists none. Enable texting for a number in its portal, run ${toType('resync lines')}`
-    : `they have not been read yet. Run a worker (${toType('worker')}), which reads them when it starts`;
+  if (target?.was_read) {
+    const remedy = `Enable texting for a number in its portal, and run ${toType('resync lines')}.`;
+    return { why: 'the service lists none', remedy };
+  }
+  const remedy = `Run a worker (${toType('worker')}), which reads them when it starts.`;
+  return { why: 'they have not been read yet', remedy };
 }
 
-/**
- * Reason and remedy, as the end of a sentence, for the first of these kinds whose reads are parked. Undefined if none
- * is parked.
- */
-export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
+/** Why the first of these kinds whose reads are parked is refused. Undefined if none is parked. */
+async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<Unread | undefined> {
   const [stream] = await query<{ reason: string; missing_scope: string | null }>(
     db,
     sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
@@ -191,8 +199,8 @@ export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Pro
   );
   if (stream === undefined) return undefined;
   const { reason, missing_scope: scope } = stream;
-  const remedy = scope === null ? 'Set API_KEY to a valid key' : `Grant ${scope} to the API key`;
-  return `the service refuses (${maskNumbers(reason)}). ${remedy}`;
+  const { remedy } = meaningOf(scope === null ? { code: 'unauthenticated' } : { code: 'insufficient_scope', scope });
+  return { why: `the service refuses (${maskNumbers(reason)})`, remedy };
 }
 
 /** An entry in a list of numbers: a number, and the line of ours to probe it with. Undefined means every line. */

@@ -1,5 +1,5 @@
 import { format } from 'node:util';
-import type { Advice } from '../api-client/client.ts';
+import { meaningOf, ServiceError } from '../api-client/errors.ts';
 import { describeRefusal } from '../db/refusals.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
@@ -23,14 +23,6 @@ const remedies: Readonly<Record<string, (message: string, syscall: unknown) => s
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
 
-/** The remedy for each kind of refusal by the service. */
-const serviceRemedies: Partial<Record<Advice, string>> = {
-  retry: `Check that API_BASE_URL is right and that the service runs (${toType('doctor')}), then try again.`,
-  credential: 'Set API_KEY to a key that is valid and not revoked.',
-  permission: 'Allow it in the portal of the service.',
-  reconcile: 'It may have been carried out: check at the service before you repeat it.',
-};
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -43,7 +35,7 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   if (error instanceof UserError) {
     return error.remedy === undefined ? error.message : `${sentence(error.message)} ${error.remedy}`;
   }
-  if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
+  if (error instanceof ServiceError) return serviceSentence(error);
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
   }
@@ -60,11 +52,9 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
-  const remedy =
-    advice === 'scope' ? `Grant the API key the scope ${scope ?? 'named above'}.` : serviceRemedies[advice];
-  const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
-  return `${outcome}: ${remedy === undefined ? message : `${sentence(message)} ${remedy}`}`;
+function serviceSentence(error: ServiceError): string {
+  const outcome = error.advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
+  return `${outcome}: ${sentence(error.message)} ${meaningOf(error).remedy}`;
 }
 
 /** Host and port of the database, or the folder of its socket. Without the credentials in its URL. */

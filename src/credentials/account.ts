@@ -1,6 +1,5 @@
-import { type AccountCheck, type AccountReads, isNotFound, ServiceError } from '../api-client/client.ts';
+import { type AccountCheck, type AccountReads, isNotFound, meaningOf, ServiceError } from '../api-client/client.ts';
 import { type Database, inTransaction, query, retryDeadlock, sql, type Transaction } from '../db/database.ts';
-import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 
 /*
@@ -153,7 +152,7 @@ export function createAccountCheck({
 }
 
 /** What to do when another account answers. */
-export const accountRemedy = `Set API_BASE_URL and API_KEY to those of the mirrored account. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`;
+export const { remedy: accountRemedy } = meaningOf({ code: 'account_unrecognized' });
 
 async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Promise<void> {
   await query(

@@ -32,7 +32,7 @@ describe('where no line is known, it fails with the cure', async () => {
     [
       'while the API key is refused',
       `insert into ops.streams (kind, parked_until, reason) values ('lines', now() + interval '1 minute', 'it was revoked')`,
-      '(it was revoked). Set API_KEY to a valid key',
+      '(it was revoked). Set API_KEY to a key that is valid',
     ],
     [
       'of an account without one',
@@ -115,7 +115,7 @@ describe('beside a worker', async () => {
     await query('delete from ops.streams');
     expect({ code, err }).toEqual({
       code: 1,
-      err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the API key; the rest follows.\n',
+      err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the API key. The rest follows.\n',
     });
   });
 

@@ -104,7 +104,7 @@ describe('a failure is told in one line, with its cure', () => {
   test('a refusal by the service names what to grant', () => {
     const details = { operation: 'webhooks.list', effect: 'none', scope: 'webhooks:read' } as const;
     const told = describeFailure(new ServiceError('insufficient_scope', 'refused', details));
-    expect(told).toContain('Grant the API key the scope webhooks:read.');
+    expect(told).toContain('Grant webhooks:read to the API key.');
     expect(describeFailure(new ServiceError('unauthenticated', 'refused', details))).toContain('Set API_KEY');
     expect(describeFailure(new ServiceError('network', 'cannot be reached', details))).toContain(
       'API_BASE_URL is right',

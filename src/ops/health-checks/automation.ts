@@ -1,3 +1,4 @@
+import { codeIn, meaningOf } from '../../api-client/client.ts';
 import { toType } from '../../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../../shared/format.ts';
 import type { SendTrouble } from '../snapshot/automation.ts';
@@ -85,23 +86,10 @@ const holidays = defineCheck({
   remedy: ({ remedy }) => remedy,
 });
 
-const away =
-  'The service was unavailable or overloaded: check that API_BASE_URL is reachable. If this lasts, ask the service’s operator.';
-
-/** What ends a refusal by the service (section 7), by its code. */
-const remedies: Readonly<Record<string, string>> = {
-  unauthenticated: 'Set API_KEY to a key that is valid and not revoked.',
-  insufficient_scope: 'Grant the scopes sms:send and sms:write to the API key.',
-  permission_denied:
-    'The account does not own the line, SMS is not enabled for it, or the API key may not use it. Change it in the portal.',
-  invalid_request:
-    'The service does not accept the request. Where it has no rate for the destination, have it enabled at the service, or exclude such numbers from the rule.',
-  ...{ network: away, timeout: away, server: away, rate_limited: away, circuit_open: away },
-};
-
-/** A reason begins with the code. */
+/** What ends a refusal by the service, whose code the reason begins with. */
 function remedyOf(reason: string, otherwise: string): string {
-  return remedies[/^[a-z_]*/.exec(reason)?.[0] ?? ''] ?? otherwise;
+  const code = codeIn(reason);
+  return code === undefined ? otherwise : meaningOf({ code, scope: 'sms:send and sms:write' }).remedy;
 }
 
 /** Rules that could not be evaluated, actions that failed or may have, and targets that refuse what rules tell them. */
