@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { WrongUse } from '../shared/errors.ts';
 import { typedNumber } from '../shared/phone-numbers.ts';
 import type { TimeRange } from '../shared/time-range.ts';
-import { WrongUse } from './failures.ts';
 
 /** Flags of irreversible commands: confirm in advance, or preview. */
 export function addConsent(command: Command): Command {

@@ -17,14 +17,13 @@ import {
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import { countOf, toTheSecond } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { typedNumber } from '../shared/phone-numbers.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
-import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 import { createProgress, printNote } from './terminal.ts';
 

@@ -68,12 +68,6 @@ function placeOf({ DATABASE_URL: url }: Environment): string {
 /** Exit codes of every command. */
 export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
 
-/** The command can't accept its arguments. */
-export class WrongUse extends UserError {
-  override readonly exitCode = 2;
-  readonly code = 'wrong_use';
-}
-
 /** Whether the command has printed to standard output. After a printed result, its failure isn't printed there too. */
 let hasPrinted = false;
 

@@ -3,9 +3,9 @@ import { createDatabase } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
 import { applyRulesFile } from '../rules/versions.ts';
+import { WrongUse } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
-import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
 interface MigrateOptions {

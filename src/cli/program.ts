@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { commandName } from '../shared/command-name.ts';
+import { WrongUse } from '../shared/errors.ts';
 import { describeRelease, readRelease } from '../shared/release.ts';
 import { addAdministration } from './commands/administration.ts';
 import { addAutomation } from './commands/automation.ts';
 import { addMirror } from './commands/mirror.ts';
 import { addProcesses } from './commands/processes.ts';
-import { exitCodes, printFailureJson, runCommand, WrongUse } from './failures.ts';
+import { exitCodes, printFailureJson, runCommand } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
 import type { Output } from './output.ts';
 

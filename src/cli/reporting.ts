@@ -1,6 +1,6 @@
 import { rebuildRollups } from '../reporting/rebuild.ts';
+import { WrongUse } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
-import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 import { createProgress } from './terminal.ts';
 

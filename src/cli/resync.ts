@@ -2,14 +2,13 @@ import { linkSealer } from '../credentials/sealer.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
 import { belongingOf } from '../warehouse/links.ts';
 import { openContext, openDatabase } from './environment.ts';
-import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
 /** Marks one target as dirty, whether or not a delivery announced it. */

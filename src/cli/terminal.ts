@@ -1,9 +1,8 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import { createLog, type Log } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
-import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
 /**

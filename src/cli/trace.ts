@@ -1,11 +1,10 @@
 import type { Database } from '../db/database.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
 import { toType } from '../shared/command-name.ts';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import { countOf } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { openDatabase } from './environment.ts';
-import { WrongUse } from './failures.ts';
 import { type Output, renderColumns } from './output.ts';
 import { keyOf } from './resync.ts';
 

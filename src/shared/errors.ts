@@ -12,3 +12,9 @@ export class UserError extends Error {
     this.remedy = remedy;
   }
 }
+
+/** The arguments of a command or an action can't be accepted. */
+export class WrongUse extends UserError {
+  override readonly exitCode = 2;
+  readonly code = 'wrong_use';
+}
