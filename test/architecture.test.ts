@@ -46,6 +46,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/inbox', 'src/credentials'],
   ['src/sync', 'src/completeness', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
   ['src/migrations.ts', 'src/processes'],
+  ['src/checks'],
   ['src/ops'],
   ['src/alerts'],
   ['src/server'],

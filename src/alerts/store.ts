@@ -1,6 +1,6 @@
+import type { Finding } from '../checks/check.ts';
 import { type Database, inTransaction, query, relation, sql } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
-import type { Finding } from '../ops/health-checks/check.ts';
 import type { AlertMessage, TargetName } from './targets.ts';
 
 /*

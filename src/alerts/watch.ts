@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Finding } from '../checks/check.ts';
+import { findings } from '../checks/checks.ts';
+import { statusUnknown } from '../checks/deployment.ts';
+import { outageOf } from '../checks/postgres.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Finding } from '../ops/health-checks/check.ts';
-import { statusUnknown } from '../ops/health-checks/deployment.ts';
-import { connectionsShort, databaseTakesNoWrites, databaseUnavailable } from '../ops/health-checks/postgres.ts';
-import { healthChecks } from '../ops/health-checks.ts';
-import { takeSnapshot } from '../ops/snapshot.ts';
 import { beat } from '../shared/beat.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
@@ -57,8 +56,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   );
 
   async function evaluate(): Promise<void> {
-    const snapshot = await takeSnapshot(context);
-    const found = healthChecks(snapshot);
+    const found = await findings(context);
     const { began, escalated, ended } = await recordFindings(db, findingsOf(found), {
       targets: targets.map(({ name }) => name),
       holdMs: beat.ms(holdMs),
@@ -126,12 +124,6 @@ export function findingsOf(all: readonly Finding[]): Finding[] {
   });
 }
 
-/** By SQLSTATE: messages for a Postgres that answers but can't serve. */
-const outageFindings: Readonly<Record<string, Finding>> = {
-  '25006': databaseTakesNoWrites.findingOf('other'),
-  '53100': databaseTakesNoWrites.findingOf('disk'),
-  '53300': connectionsShort.findingOf('all_taken'),
-};
 /**
  * SQLSTATE classes of errors in a statement, such as a missing migration. The log names them; they aren't an outage.
  */
@@ -174,7 +166,7 @@ export function createOutages({ settings, log }: Pick<AlertContext, 'settings' |
   async function failed(error: unknown): Promise<void> {
     const code = String((error as { code?: unknown }).code ?? '');
     if (ownMistake.test(code)) return;
-    const finding = outageFindings[code] ?? databaseUnavailable.findingOf(undefined);
+    const finding = outageOf(code);
     outage ??= begin(finding);
     if (outage.toldTo.size === 0) outage.finding = finding;
     overAt = undefined;

@@ -1,13 +1,13 @@
 import { queueNames } from '../../config/queues.ts';
+import { adviceOf } from '../checks/check.ts';
+import { healthChecks, statusJson, verdictOf } from '../checks/checks.ts';
+import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../checks/overview.ts';
 import { readFirst } from '../completeness/first-backfill.ts';
 import { createContext, readySettings } from '../context.ts';
 import { streamNames, targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
 import { sendStateNames, simulatedWords } from '../ledger/words.ts';
 import { findRunning } from '../local/data-folder.ts';
-import { adviceOf } from '../ops/health-checks/check.ts';
-import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
-import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { signInLink } from '../server/auth.ts';
 import { UserError } from '../shared/errors.ts';
 import { ago, dollars, quantity, span } from '../shared/format.ts';

@@ -9,6 +9,10 @@ import {
   type Service,
   ServiceError,
 } from '../api-client/client.ts';
+import { adviceOf, type Finding, type Level } from '../checks/check.ts';
+import { healthChecks } from '../checks/checks.ts';
+import { known, type Snapshot, takeSnapshot } from '../checks/overview.ts';
+import { schemaOld } from '../checks/postgres.ts';
 import type { ReadySettings } from '../context.ts';
 import { accountRemedy, compareAccount } from '../credentials/account.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
@@ -26,10 +30,6 @@ import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
-import { adviceOf, type Finding, type Level } from './health-checks/check.ts';
-import { schemaOld } from './health-checks/postgres.ts';
-import { healthChecks } from './health-checks.ts';
-import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** One sentence about a subject, with a remedy unless the level is `ok`. A notice isn't a fault. */
 export type Diagnosis =

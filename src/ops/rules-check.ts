@@ -1,11 +1,11 @@
 import type { Settings } from '../../config/settings.ts';
+import { holidaysEnd, timeZoneUnset } from '../checks/automation.ts';
+import { readUsersZone } from '../checks/overview/automation.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { defaultAccountLimits } from '../ledger/limits.ts';
 import type { RulesProblem } from '../rules/file/problems.ts';
 import type { RuleSet, SampleReply } from '../rules/rule.ts';
 import { countOf, dollars } from '../shared/format.ts';
-import { holidaysEnd, timeZoneUnset } from './health-checks/automation.ts';
-import { readUsersZone } from './snapshot/automation.ts';
 
 /** What is valid in rules, but probably not meant. */
 export interface RulesRemarks {

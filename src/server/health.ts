@@ -1,11 +1,11 @@
 import { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
+import { createGauges } from '../checks/gauges.ts';
+import { cachedFor, type Snapshot, takeSnapshot } from '../checks/overview.ts';
 import type { Context } from '../context.ts';
 import type { OpenDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { writeProbe } from '../db/write-probe.ts';
-import { createGauges } from '../ops/gauges.ts';
-import { cachedFor, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { processMetrics } from '../shared/metrics.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { type Listening, listen } from './app.ts';

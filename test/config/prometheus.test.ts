@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { allChecks } from '../../src/ops/health-checks.ts';
+import { allChecks } from '../../src/checks/checks.ts';
 import { migrated, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { readConfig } from './queries.ts';

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
+import { healthChecks } from '../../src/checks/checks.ts';
+import { takeSnapshot } from '../../src/checks/overview.ts';
 import { acceptAccount } from '../../src/credentials/account.ts';
-import { healthChecks } from '../../src/ops/health-checks.ts';
-import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';

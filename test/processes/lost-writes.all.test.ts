@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { healthChecks } from '../../src/checks/checks.ts';
+import { takeSnapshot } from '../../src/checks/overview.ts';
 import { query, sql } from '../../src/db/database.ts';
 import { createAcceptedTargets } from '../../src/inbox/accepted-targets.ts';
 import { resumeSends } from '../../src/ledger/control.ts';
-import { healthChecks } from '../../src/ops/health-checks.ts';
-import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import {
   compareReports,
   countingReport,

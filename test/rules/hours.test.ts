@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holidaysEnd } from '../../src/ops/health-checks/automation.ts';
+import { holidaysEnd } from '../../src/checks/automation.ts';
 import { afterOpenSeconds, beforeOpenSeconds, hoursAt } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';

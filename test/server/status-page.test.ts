@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { known, type Part, type Snapshot, takeSnapshot } from '../../src/checks/overview.ts';
 import { targetKinds } from '../../src/inbox/targets.ts';
-import { known, type Part, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { renderStatus } from '../../src/server/status.ts';
 import { allIsWell, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';

@@ -1,4 +1,4 @@
-import { adviceOf, type Finding } from '../../ops/health-checks/check.ts';
+import { adviceOf, type Finding } from '../../checks/check.ts';
 import { exactly } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { dayField, renderPage, section, select } from '../page.ts';

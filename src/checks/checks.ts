@@ -1,13 +1,13 @@
 import { ago, countOf } from '../shared/format.ts';
 import { isDirectory } from '../warehouse/directory.ts';
-import { automationChecks } from './health-checks/automation.ts';
-import { type Finding, type HealthCheck, levels } from './health-checks/check.ts';
-import { processChecks, queueUnreachable, settingChecks } from './health-checks/deployment.ts';
-import { mirrorChecks } from './health-checks/mirror.ts';
-import { postgresChecks } from './health-checks/postgres.ts';
-import { reportChecks } from './health-checks/reporting.ts';
-import { serviceChecks } from './health-checks/service.ts';
-import { known, type Snapshot } from './snapshot.ts';
+import { automationChecks } from './automation.ts';
+import { type Finding, type HealthCheck, levels } from './check.ts';
+import { processChecks, queueUnreachable, settingChecks } from './deployment.ts';
+import { mirrorChecks } from './mirror.ts';
+import { known, type Snapshot, type SnapshotParts, takeSnapshot } from './overview.ts';
+import { postgresChecks } from './postgres.ts';
+import { reportChecks } from './reporting.ts';
+import { serviceChecks } from './service.ts';
 
 /**
  * All checks, in the order in which findings of the same level are shown: data first, then sends and rules, then
@@ -34,6 +34,11 @@ export function healthChecks(snapshot: Snapshot): Finding[] {
   return found
     .flatMap(({ check, findings }) => (hidden.has(check.id) ? [] : findings))
     .sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
+}
+
+/** Runs all checks. Rejects with `DatabaseUnavailable` while Postgres can't be queried. */
+export async function findings(parts: SnapshotParts): Promise<Finding[]> {
+  return healthChecks(await takeSnapshot(parts));
 }
 
 /** The overall state in one sentence: the most severe finding, or that all is well. */

@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'vitest';
+import { healthChecks } from '../../src/checks/checks.ts';
+import { known, takeSnapshot } from '../../src/checks/overview.ts';
 import { renderTable } from '../../src/cli/status.ts';
 import { createContext } from '../../src/context.ts';
 import { sql } from '../../src/db/database.ts';
-import { healthChecks } from '../../src/ops/health-checks.ts';
-import { known, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { fill, settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { fill, settingsFor } from './receiver.ts';
 
 const database = await migratedDatabase();
 const { query } = database;

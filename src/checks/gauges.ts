@@ -2,10 +2,10 @@ import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { modes } from '../ledger/limits.ts';
 import { states } from '../ledger/send.ts';
-import { type Finding, levels } from './health-checks/check.ts';
-import { databaseUnavailable } from './health-checks/postgres.ts';
-import { allChecks, healthChecks } from './health-checks.ts';
-import { known, type Snapshot } from './snapshot.ts';
+import { type Finding, levels } from './check.ts';
+import { allChecks, healthChecks } from './checks.ts';
+import { known, type Snapshot } from './overview.ts';
+import { databaseUnavailable } from './postgres.ts';
 
 /**
  * Gauges of the state that all processes share, read from the snapshot at each scrape. All processes report the same

@@ -1,10 +1,10 @@
 import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
-import { createGauges } from '../../src/ops/gauges.ts';
-import { allChecks } from '../../src/ops/health-checks.ts';
+import { allChecks } from '../../src/checks/checks.ts';
+import { createGauges } from '../../src/checks/gauges.ts';
 import { createMetrics } from '../../src/shared/metrics.ts';
+import { fill, migrated, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
-import { fill, migrated, openReceiver, settingsFor } from './receiver.ts';
 
 const shared = new Registry();
 createGauges(shared, () => Promise.reject(new Error('only the names are needed')));
@@ -62,7 +62,7 @@ scrape_configs:
       - targets: ['127.0.0.1:3000']
 \`\`\`
 
-This page is generated: \`npm test -- test/ops/metrics.all.test.ts -u\`.
+This page is generated: \`npm test -- test/checks/metrics.all.test.ts -u\`.
 
 ## State that all processes share
 

@@ -1,8 +1,8 @@
-import { type RunningProcess, receives, works } from '../../processes/running.ts';
-import { toType } from '../../shared/command-name.ts';
-import { countOf } from '../../shared/format.ts';
-import { known } from '../snapshot.ts';
+import { type RunningProcess, receives, works } from '../processes/running.ts';
+import { toType } from '../shared/command-name.ts';
+import { countOf } from '../shared/format.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
+import { known } from './overview.ts';
 
 export const queueUnreachable = defineCheck({
   id: 'queue_unreachable',

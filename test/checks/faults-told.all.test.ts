@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createOutages, startAlerts } from '../../src/alerts/watch.ts';
-import { healthChecks, verdictOf } from '../../src/ops/health-checks.ts';
-import { known, takeSnapshot } from '../../src/ops/snapshot.ts';
+import { healthChecks, verdictOf } from '../../src/checks/checks.ts';
+import { known, takeSnapshot } from '../../src/checks/overview.ts';
 import { scopes } from '../../src/sandbox/account.ts';
 import { startHttpReceiver } from '../notify/receivers.ts';
 import { backends } from '../stores/backends.ts';

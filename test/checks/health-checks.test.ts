@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findingsOf } from '../../src/alerts/watch.ts';
+import { adviceOf, levels } from '../../src/checks/check.ts';
+import { allChecks, healthChecks, statusJson, verdictOf } from '../../src/checks/checks.ts';
+import type { PostgresStatus } from '../../src/checks/overview/deployment.ts';
+import { known, type Snapshot, takeSnapshot } from '../../src/checks/overview.ts';
 import { renderTable } from '../../src/cli/status.ts';
-import { adviceOf, levels } from '../../src/ops/health-checks/check.ts';
-import { allChecks, healthChecks, statusJson, verdictOf } from '../../src/ops/health-checks.ts';
-import type { PostgresStatus } from '../../src/ops/snapshot/deployment.ts';
-import { known, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { renderStatus } from '../../src/server/status.ts';
 import { runInProcess } from '../cli/in-process.ts';
+import { allIsWell, migrated, openReceiver, secret, settingsFor, type TestReceiver } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { openDatabase } from '../world/database.ts';
-import { allIsWell, migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 const database = openDatabase(databaseUrl);

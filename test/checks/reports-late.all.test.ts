@@ -1,13 +1,13 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { healthChecks } from '../../src/checks/checks.ts';
+import { takeSnapshot } from '../../src/checks/overview.ts';
 import { query as ask } from '../../src/db/database.ts';
-import { healthChecks } from '../../src/ops/health-checks.ts';
-import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
+import { openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
-import { openReceiver, settingsFor } from './receiver.ts';
 
 const url = await databaseForTest(migrated);
 const facts = await factsDatabase(url);

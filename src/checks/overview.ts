@@ -7,7 +7,7 @@ import { readProcesses } from '../processes/running.ts';
 import { beat } from '../shared/beat.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
-import { readRules, readSends } from './snapshot/automation.ts';
+import { readRules, readSends } from './overview/automation.ts';
 import {
   readAlerts,
   readLostWrites,
@@ -16,7 +16,7 @@ import {
   readQueues,
   readSchema,
   readSubscriptions,
-} from './snapshot/deployment.ts';
+} from './overview/deployment.ts';
 import {
   readBacklog,
   readCompleteness,
@@ -24,8 +24,8 @@ import {
   readInbox,
   readParked,
   readRowCounts,
-} from './snapshot/mirror.ts';
-import { readReporting } from './snapshot/reporting.ts';
+} from './overview/mirror.ts';
+import { readReporting } from './overview/reporting.ts';
 
 /** One part of the snapshot. If it can't be read, it is unknown; the others aren't affected. */
 export type Part<T> =

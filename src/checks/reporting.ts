@@ -1,8 +1,8 @@
-import { toType } from '../../shared/command-name.ts';
-import { countOf, quantity, span } from '../../shared/format.ts';
-import type { DrainFailure, SetAsideChange } from '../snapshot/reporting.ts';
-import { known, type Snapshot } from '../snapshot.ts';
+import { toType } from '../shared/command-name.ts';
+import { countOf, quantity, span } from '../shared/format.ts';
 import { asTold, defineCheck, type Finding, type Told } from './check.ts';
+import type { DrainFailure, SetAsideChange } from './overview/reporting.ts';
+import { known, type Snapshot } from './overview.ts';
 
 /** The parts of a snapshot that these checks need. */
 type ReportParts = Pick<Snapshot, 'reporting' | 'takenAt'>;

@@ -1,9 +1,9 @@
-import { codeIn, meaningOf } from '../../api-client/client.ts';
-import { toType } from '../../shared/command-name.ts';
-import { ago, countOf, dollars, price, quantity } from '../../shared/format.ts';
-import type { SendTrouble } from '../snapshot/automation.ts';
-import { known, type Snapshot } from '../snapshot.ts';
+import { codeIn, meaningOf } from '../api-client/client.ts';
+import { toType } from '../shared/command-name.ts';
+import { ago, countOf, dollars, price, quantity } from '../shared/format.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
+import type { SendTrouble } from './overview/automation.ts';
+import { known, type Snapshot } from './overview.ts';
 
 /** No version in force, or one that this release does not understand. */
 const rulesUnusable = defineCheck<Told>({

@@ -1,11 +1,11 @@
-import { operations } from '../../api-client/client.ts';
-import { accountRemedy } from '../../credentials/account.ts';
-import { streamNames } from '../../inbox/targets.ts';
-import { toType } from '../../shared/command-name.ts';
-import { countOf, span } from '../../shared/format.ts';
-import { isDirectory } from '../../warehouse/directory.ts';
-import { known } from '../snapshot.ts';
+import { operations } from '../api-client/client.ts';
+import { accountRemedy } from '../credentials/account.ts';
+import { streamNames } from '../inbox/targets.ts';
+import { toType } from '../shared/command-name.ts';
+import { countOf, span } from '../shared/format.ts';
+import { isDirectory } from '../warehouse/directory.ts';
 import { defineCheck } from './check.ts';
+import { known } from './overview.ts';
 
 /** Each process uses its own address and credential. */
 const accountUnrecognized = defineCheck({

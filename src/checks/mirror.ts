@@ -1,9 +1,9 @@
-import { streamNames } from '../../inbox/targets.ts';
-import { works } from '../../processes/running.ts';
-import { toType } from '../../shared/command-name.ts';
-import { countOf, quantity, span } from '../../shared/format.ts';
-import { known } from '../snapshot.ts';
+import { streamNames } from '../inbox/targets.ts';
+import { works } from '../processes/running.ts';
+import { toType } from '../shared/command-name.ts';
+import { countOf, quantity, span } from '../shared/format.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
+import { known } from './overview.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;

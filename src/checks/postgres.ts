@@ -1,8 +1,8 @@
-import { freeDisk } from '../../db/refusals.ts';
-import { toType } from '../../shared/command-name.ts';
-import type { PostgresStatus, SchemaStatus } from '../snapshot/deployment.ts';
-import { known } from '../snapshot.ts';
-import { defineCheck } from './check.ts';
+import { freeDisk } from '../db/refusals.ts';
+import { toType } from '../shared/command-name.ts';
+import { defineCheck, type Finding } from './check.ts';
+import type { PostgresStatus, SchemaStatus } from './overview/deployment.ts';
+import { known } from './overview.ts';
 
 /** Nothing can be measured then. It is reported by whoever failed to reach Postgres. */
 export const databaseUnavailable = defineCheck({
@@ -14,7 +14,7 @@ export const databaseUnavailable = defineCheck({
 });
 
 /** Postgres refuses writes, or took the last delivery not: of its disk, or of anything else. */
-export const databaseTakesNoWrites = defineCheck<'disk' | 'other'>({
+const databaseTakesNoWrites = defineCheck<'disk' | 'other'>({
   id: 'database_takes_no_writes',
   measure({ schema, postgres, processes, isDiskFull, isReadOnly, isRefusing }) {
     const seen = known(postgres);
@@ -37,7 +37,7 @@ export const databaseTakesNoWrites = defineCheck<'disk' | 'other'>({
 });
 
 /** `all_taken`: Postgres has just refused one more. */
-export const connectionsShort = defineCheck<NonNullable<PostgresStatus['connections']> | 'all_taken'>({
+const connectionsShort = defineCheck<NonNullable<PostgresStatus['connections']> | 'all_taken'>({
   id: 'connections_short',
   measure: ({ postgres }) => known(postgres)?.connections,
   level: (limit) => (limit === 'all_taken' ? 'problem' : 'warning'),
@@ -82,3 +82,12 @@ const writesLost = defineCheck({
 });
 
 export const postgresChecks = [databaseUnavailable, connectionsShort, databaseTakesNoWrites, writesLost, schemaOld];
+
+const outages: Readonly<Record<string, Finding>> = {
+  '25006': databaseTakesNoWrites.findingOf('other'),
+  '53100': databaseTakesNoWrites.findingOf('disk'),
+  '53300': connectionsShort.findingOf('all_taken'),
+};
+
+/** What to tell, by its SQLSTATE, of an error of a Postgres that can't serve. */
+export const outageOf = (code: string): Finding => outages[code] ?? databaseUnavailable.findingOf(undefined);

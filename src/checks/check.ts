@@ -1,4 +1,4 @@
-import type { Snapshot } from '../snapshot.ts';
+import type { Snapshot } from './overview.ts';
 
 /**
  * problem: data is missing or at risk, or sends don't leave. warning: needs attention. notice: for information; it
