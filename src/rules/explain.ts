@@ -43,6 +43,11 @@ export interface FalseClause {
 
 /** What a rule really did about the text or call. Of a rule that did not match, only a refusal is recorded. */
 export interface PastRun {
+  readonly id: string;
+  readonly rule: string;
+  readonly on: string;
+  /** What the rule knew then, without the words of others. */
+  readonly facts: Readonly<Record<string, unknown>>;
   readonly isMatched: boolean;
   readonly reason: string;
   readonly mode: string;
@@ -196,7 +201,7 @@ async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, m
   const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history);
   const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const ageMs = (clock?.now ?? new Date()).getTime() - from.getTime();
-  const past = await pastRuns(tx, trigger);
+  const past = (await pastRuns(tx, [trigger.key])).filter(({ on }) => on === trigger.kind);
   const explained: RuleExplanation[] = [];
   let isAnswered = false;
   for (const evaluation of evaluations) {
@@ -221,7 +226,7 @@ async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, m
       dueAt: from,
       tooOldAt: new Date(from.getTime() + rule.maxAgeSeconds * 1_000),
       isTooOldNow: ageMs > rule.maxAgeSeconds * 1_000,
-      past: past.get(rule.name),
+      past: past.findLast((each) => each.rule === rule.name),
     });
   }
   return explained;
@@ -319,19 +324,15 @@ async function replyOutcome(
   return outcome.heldUntil ? 'held' : 'sent';
 }
 
-/** What rules recorded about a trigger, by rule. */
-export async function pastRuns(
-  tx: Transaction,
-  { kind, key }: Pick<Trigger, 'kind' | 'key'>,
-): Promise<ReadonlyMap<string, PastRun>> {
-  const rows = await query<PastRun & { rule: string }>(
+/** What rules recorded about triggers with these keys, among them rules that are not in force any more. */
+export function pastRuns(tx: Transaction, keys: readonly string[]): Promise<PastRun[]> {
+  return query<PastRun>(
     tx,
     sql`
-      select r.rule, r.is_matched as "isMatched", r.reason, r.mode, r.version, r.evaluated_at as "evaluatedAt",
+      select r.run_id as id, r.rule, r.trigger_kind as on, r.facts, r.is_matched as "isMatched", r.reason, r.mode, r.version, r.evaluated_at as "evaluatedAt",
         coalesce(jsonb_agg(jsonb_build_object('kind', concat_ws(' ', a.kind, a.target), 'state', a.state, 'reason', a.reason, 'sendId', s.send_id,
           'sendState', s.state, 'sendReason', s.reason) order by a.ordinal) filter (where a.run_id is not null), '[]') as actions
       from ops.rule_runs r left join ops.rule_actions a using (run_id) left join ops.sends s on s.send_id = a.send_id
-      where r.trigger_kind = ${kind} and r.trigger_key = ${key} group by r.run_id`,
+      where r.trigger_key = any(${keys}) group by r.run_id order by r.evaluated_at`,
   );
-  return new Map(rows.map(({ rule, ...run }) => [rule, run]));
 }

@@ -15,7 +15,7 @@ import type { Filter, List } from './list.ts';
 import { aboveRules } from './records/above-rules.ts';
 import { aboveSends } from './records/above-sends.ts';
 import { aboveOptOuts, evidenceWords } from './records/opt-outs.ts';
-import { targetPath } from './records/view.ts';
+import { subjectOfRun } from './records/rule-runs.ts';
 import { outcomeWords } from './records/words.ts';
 import type { Condition } from './table.ts';
 
@@ -112,7 +112,7 @@ function targetsNamed(text: string): string[] {
 const deliveries: List = {
   name: 'deliveries',
   title: 'Deliveries',
-  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data.`,
+  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data. <code>${commandName} trace delivery 42</code> tells what one led to, <code>${commandName} events replay</code> reads it again.`,
   from: sql`ops.deliveries`,
   order: sql`r.delivery_id desc`,
   at: { column: sql`r.received_at`, span: 'week' },
@@ -139,7 +139,6 @@ const deliveries: List = {
     coalesce((select octet_length(bytes) from secrets.bodies b where b.delivery_id = r.delivery_id), octet_length(r.body)) as bytes`,
   hidden: ['type_in_body'],
   wide: ['points_at'],
-  opens: ({ delivery }) => `/deliveries/${delivery}`,
   empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
 };
 
@@ -155,7 +154,7 @@ const targetStates: Readonly<Record<string, Condition>> = {
 const targets: List = {
   name: 'targets',
   title: 'Reads',
-  about: html`What is read through the API: the threads, calls and so on that <a href="/deliveries">deliveries</a> or comparisons made pending, with the error of the newest read. A failed read is retried by itself, ever less often.`,
+  about: html`What is read through the API: the threads, calls and so on that <a href="/deliveries">deliveries</a> or comparisons made pending, with the error of the newest read. A failed read is retried by itself, ever less often; <code>${commandName} resync</code> reads at once.`,
   from: sql`ops.sync_targets`,
   order: sql`r.priority, r.due_at, r.kind, r.key`,
   filters: {
@@ -183,10 +182,8 @@ const targets: List = {
     },
   },
   select: sql`r.key, r.kind, ${stateInWords} as state, r.attempts as failures_in_a_row, r.last_error as why, r.read_at,
-    case when ${isPending} then r.due_at end as next_at, r.delivery_id as because_of`,
+    case when ${isPending} then r.due_at end as next_at, 'delivery ' || r.delivery_id as because_of`,
   wide: ['why'],
-  show: { because_of: (id) => html`<a href="/deliveries/${id}">delivery ${id}</a>` },
-  opens: ({ kind, key }) => targetPath(`${kind} ${key}`),
   empty: html`No read failed or was refused. Reads that wait for their turn are <a href="/targets?state=pending">pending</a>.`,
 };
 
@@ -281,18 +278,18 @@ const runs: List = {
     number: ofNumber('Customer', sql`r.number`),
   },
   select: sql`r.rule, r.evaluated_at, ${customer(sql`r.number`)} as customer, r.trigger_kind as on, r.is_matched as matched,
-    case when not r.is_matched then r.reason end as why_not, steps.words as steps, r.mode, r.line, r.trigger_key, r.run_id`,
+    case when not r.is_matched then r.reason end as why_not, steps.words as steps, r.mode, r.line, ${subjectOfRun} as subject, r.run_id`,
   joins: sql`left join lateral (
       select string_agg(concat_ws(' ', a.kind, a.target) || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
-  hidden: ['run_id', 'line', 'trigger_key', 'mode'],
+  hidden: ['run_id', 'line', 'subject', 'mode'],
   wide: ['steps', 'why_not'],
   show: {
     why_not: (reason, { on }) => ruleOutcomeWords(reason, on ?? ''),
     steps: (joined) =>
       joined.replace(/(\w+): (\w+)/g, (_, kind: string, state: string) => `${kind}: ${actionStateWords(state)}`),
   },
-  opens: ({ run_id: id }) => `/rules/runs/${id}`,
+  opens: ({ subject }) => (subject === null ? undefined : `/rules/explain/${subject}`),
   empty: html`No rule matched or was refused in this time. Rules wait for new texts and calls: <code>${commandName} rules simulate</code> tries them on the past.`,
 };
 

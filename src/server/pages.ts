@@ -4,7 +4,7 @@ import { createDatabase, type Transaction } from '../db/database.ts';
 import { pageConnections } from '../db/limits.ts';
 import { createRulesReader, type RulesReader } from '../rules/versions.ts';
 import type { LinkSealer } from '../warehouse/links.ts';
-import { idOf, type Parameters, textOf } from './address.ts';
+import { type Parameters, textOf } from './address.ts';
 import { signInOf } from './auth.ts';
 import { registerMetrics, sharedSnapshot } from './health.ts';
 import { serveList } from './list.ts';
@@ -12,13 +12,12 @@ import { lists } from './lists.ts';
 import { answerPage, type RecordPage, renderPage } from './page.ts';
 import { doneSentence, registerActions } from './records/actions.ts';
 import { callPage } from './records/call.ts';
-import { deliveryPage, targetOf, targetPage } from './records/deliveries.ts';
 import { registerMedia } from './records/media.ts';
 import { versionOf, versionPage } from './records/rules-version.ts';
 import { sendIdOf, sendPage } from './records/send.ts';
 import { threadPage } from './records/thread.ts';
 import { type View, viewOf } from './records/view.ts';
-import { explanationPage, runPage } from './records/why.ts';
+import { explanationPage } from './records/why.ts';
 import { registerReports } from './reports/routes.ts';
 import { serveSearch } from './search.ts';
 import { serveStatus } from './status.ts';
@@ -42,13 +41,10 @@ const records: readonly (readonly [
   current: string,
   read: (tx: Transaction, asked: Asked) => Promise<RecordPage>,
 ])[] = [
-  ['/deliveries/:id', '/deliveries', (tx, { params, view }) => deliveryPage(tx, idOf(params.id), view)],
-  ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
   ['/calls/:id', '/calls', (tx, { params, ...asked }) => callPage(tx, params.id, asked)],
   // Fastify limits the length of named parameters, but a group can have many participants.
   ['/threads/*', '/threads', (tx, { params, ...asked }) => threadPage(tx, params['*'] ?? '', asked)],
   ['/sends/:id', '/sends', (tx, { params, ...asked }) => sendPage(tx, sendIdOf(params.id), asked)],
-  ['/rules/runs/:id', '/rules', (tx, { params, ...asked }) => runPage(tx, idOf(params.id), asked)],
   ['/rules/explain/:id', '/rules', (tx, { params, ...asked }) => explanationPage(tx, params.id ?? '', asked)],
   ['/rules/history/:id', '/rules', (tx, { params, ...asked }) => versionPage(tx, versionOf(params.id), asked)],
 ];

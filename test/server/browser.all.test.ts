@@ -99,9 +99,9 @@ describe('lists and records', () => {
   });
 
   test('a question opens and closes by the keyboard', async () => {
-    const { tab } = await open('/deliveries/1');
-    const question = tab.locator('details.ask');
-    await tab.locator('details.ask summary').focus();
+    const { tab } = await open('/sends');
+    const question = tab.locator('details.ask').first();
+    await tab.locator('details.ask summary').first().focus();
     await tab.keyboard.press('Enter');
     expect(await question.getAttribute('open')).not.toBeNull();
     await tab.keyboard.press('Escape');
@@ -109,11 +109,13 @@ describe('lists and records', () => {
   });
 
   test('an action asks, acts and says so', async () => {
-    const { tab } = await open('/targets/thread/18005550100/18455550123', { width: 390 });
-    await tab.locator('details.ask summary').click();
-    await tab.getByRole('button', { name: 'Read again' }).click();
-    await tab.waitForURL(/done=retry/);
-    expect(await tab.getByRole('status').filter({ hasText: 'It is read now.' }).count()).toBe(1);
+    const { tab } = await open('/sends', { width: 390 });
+    await tab.locator('details.ask summary').first().click();
+    await tab.getByLabel('Your name').first().fill('Lea');
+    await tab.getByRole('button', { name: 'Pause all texts' }).click();
+    await tab.waitForURL(/done=pause/);
+    expect(await tab.getByRole('status').filter({ hasText: 'All texts are paused.' }).count()).toBe(1);
+    await facts.query('update ops.send_control set is_paused = false, pause_reason = null');
   });
 });
 

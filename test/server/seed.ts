@@ -112,8 +112,7 @@ export const hostile = '=1+1<script>alert(1)</script>\u202e';
 /** Every list, and a page of each kind of record, after `fill` and `strangersWrote`. The last quotes a text in small pieces only. */
 export const listPaths = lists.map(({ name, at }) => (at === undefined ? `/${name}` : `/${name}?span=all`));
 export const recordPaths = [
-  ...['/deliveries/1', `/targets/thread/${line}/${number}`, `/calls/${call}`, `/threads/${line}/${number}`],
-  ...[`/sends/${sendId}`, '/rules/runs/1', '/rules/history/1', '/rules/explain/70'],
+  ...[`/calls/${call}`, `/threads/${line}/${number}`, `/sends/${sendId}`, '/rules/history/1', '/rules/explain/70'],
 ];
 
 /** Puts what a stranger may have written wherever a page shows words of others. */

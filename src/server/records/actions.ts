@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
-import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
-import { readTargetStates } from '../../inbox/target-states.ts';
 import { approveSend } from '../../ledger/approvals.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
 import { decideOptOut } from '../../ledger/opt-outs.ts';
@@ -13,22 +11,19 @@ import { decidedWords } from '../../ledger/words.ts';
 import { retryTelling } from '../../rules/actions/tell.ts';
 import { rollbackRules } from '../../rules/versions.ts';
 import { UserError } from '../../shared/errors.ts';
-import { maskKey } from '../../shared/masking.ts';
-import { readAgain } from '../../sync/read-again.ts';
 import { idOf } from '../address.ts';
 import { isProgram, signInOf } from '../auth.ts';
 import { BadAddress, sendSentence } from '../errors.ts';
 import type { Pages } from '../table.ts';
-import { targetOf } from './deliveries.ts';
 import { changeOf, fieldOf, maxFormBytes, whoDecides } from './forms.ts';
 import { appliedRules, registerRulesEditor } from './rules-edit.ts';
 import { versionOf } from './rules-version.ts';
 import { sendIdOf } from './send.ts';
-import { targetPath, type View } from './view.ts';
+import type { View } from './view.ts';
 
 /** What a POST of a page asks for. */
 interface Asked {
-  readonly inbox: InboxDeps;
+  readonly db: Database;
   readonly params: Readonly<Record<string, string>>;
   readonly request: FastifyRequest;
 }
@@ -44,30 +39,12 @@ interface Action {
 
 /** By the name that appears in the page's address afterwards. */
 const actions: Readonly<Record<string, Action>> = {
-  replay: {
-    path: '/deliveries/:id/replay',
-    done: 'What it points at will be read again. The new reads show below within seconds.',
-    async act({ inbox, params: { id } }) {
-      if (await replayDelivery(inbox, idOf(id))) return `/deliveries/${id}`;
-      throw new BadAddress(`There is no delivery ${id}.`, 404);
-    },
-  },
-  retry: {
-    path: '/targets/:kind/*',
-    done: 'It is read now. The state below changes within seconds.',
-    async act({ inbox, params }) {
-      const target = targetOf(params.kind, params['*']);
-      const [known] = await readTargetStates(inbox.db, [target]);
-      if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
-      await readAgain(inbox, target);
-      return targetPath(`${target.kind} ${target.key}`);
-    },
-  },
   'retry-steps': {
-    path: '/rules/runs/:id/retry',
+    path: '/rules/explain/:id/retry/:run',
     done: 'It is sent again. The steps below change within seconds.',
-    async act({ inbox: { db }, params: { id } }) {
-      if ((await retryTelling(db, { runIds: [idOf(id)] })) > 0) return `/rules/runs/${id}`;
+    async act({ db, params: { id, run } }) {
+      if ((await retryTelling(db, { runIds: [idOf(run)] })) > 0)
+        return `/rules/explain/${encodeURIComponent(id ?? '')}`;
       throw new BadAddress('Nothing of this run can be sent again: nothing failed, or it is under way.');
     },
   },
@@ -92,17 +69,17 @@ const actions: Readonly<Record<string, Action>> = {
   pause: {
     path: '/sends/pause',
     done: 'All texts are paused. Requests that were under way finish.',
-    act: ({ inbox, request }) => pauseSends(inbox.db, `by ${whoDecides(request)}`).then(() => '/sends'),
+    act: ({ db, request }) => pauseSends(db, `by ${whoDecides(request)}`).then(() => '/sends'),
   },
   resume: {
     path: '/sends/resume',
     done: 'Texts are resumed, as far as RULES_MODE allows.',
-    act: ({ inbox, request }) => resumeSends(inbox.db, `by ${whoDecides(request)}`).then(() => '/sends'),
+    act: ({ db, request }) => resumeSends(db, `by ${whoDecides(request)}`).then(() => '/sends'),
   },
   'opt-out': {
     path: '/opt-outs/:number/:decision/:seen',
     done: 'Recorded: below is who decided.',
-    async act({ inbox: { db }, params: { number = '', decision, seen = '' }, request }) {
+    async act({ db, params: { number = '', decision, seen = '' }, request }) {
       if (!/^\d{3,15}$/.test(number) || !/^\d{1,15}$/.test(seen)) throw new BadAddress('There is no such number.', 404);
       if (decision !== 'confirm' && decision !== 'clear') throw new BadAddress('There is no such decision.', 404);
       const decided = { by: whoDecides(request), seenAt: new Date(Number(seen)) };
@@ -115,8 +92,8 @@ const actions: Readonly<Record<string, Action>> = {
   'rules-rollback': {
     path: '/rules/history/:id/roll-back',
     done: 'The earlier text is in force again, for all workers, as a new version.',
-    async act({ inbox, params: { id }, request }) {
-      await rollbackRules(inbox.db, { ...changeOf(request), to: versionOf(id) }).catch((error: unknown) => {
+    async act({ db, params: { id }, request }) {
+      await rollbackRules(db, { ...changeOf(request), to: versionOf(id) }).catch((error: unknown) => {
         // Among them a text that this release does not understand.
         throw error instanceof UserError ? new BadAddress(error.message, 409) : error;
       });
@@ -141,7 +118,7 @@ function aboutSend(
   return {
     path: `/sends/:id/${path}`,
     done,
-    async act({ inbox: { db }, params: { id, seen, outcome }, request }) {
+    async act({ db, params: { id, seen, outcome }, request }) {
       const sendId = sendIdOf(id);
       const decided = { by: whoDecides(request), seen, outcome, text: fieldOf(request, 'text').trim() };
       if (await act(db, sendId, decided)) return `/sends/${id}`;
@@ -159,8 +136,7 @@ export function doneSentence(name: string | undefined): string | undefined {
 
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
 export function registerActions(app: FastifyInstance, context: Context, pages: Pages, view: View): void {
-  const { database, notifier, log, settings } = context;
-  const inbox: InboxDeps = { db: database.db, notify: notifier.notify };
+  const { database, log, settings } = context;
 
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' || request.method === 'HEAD' || isOwnRequest(request, settings.receiver.publicUrl))
@@ -179,9 +155,8 @@ export function registerActions(app: FastifyInstance, context: Context, pages: P
 
   for (const [name, { path, act }] of Object.entries(actions)) {
     app.post<{ Params: Asked['params'] }>(path, async (request, reply) => {
-      const page = await act({ inbox, params: request.params, request });
-      const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
-      log.info({ ...signInOf(request), action: name, page: subject }, 'A page changed something');
+      const page = await act({ db: database.db, params: request.params, request });
+      log.info({ ...signInOf(request), action: name, page }, 'A page changed something');
       return reply.redirect(`${page}?done=${name}`, 303);
     });
   }

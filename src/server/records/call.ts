@@ -8,7 +8,7 @@ import { facts, items, link, type RecordPage, section, soft } from '../page.ts';
 import { legStory, maxOfEach, readTranscripts, renderTranscript } from './call-story.ts';
 import { openMedium } from './media.ts';
 import { readRuns, renderRun } from './rule-runs.ts';
-import { hiddenWords, targetPath, type View } from './view.ts';
+import { hiddenWords, type View } from './view.ts';
 import { type Fields, lengthOf, outcomeWords, partyOf, type Showing } from './words.ts';
 
 /** A call as reporting.fct_call has it, with the names of its people and lines. */
@@ -66,7 +66,6 @@ export async function callPage(tx: Transaction, id: string | undefined, showing:
       !view.areWordsShown && hiddenWords,
       section('Rules', await rules(tx, call, keys, view)),
       call.external_number !== null && section('Texts with this number', await threads(tx, call, view)),
-      html`<p class="note">Read from the service as ${link(targetPath(`call ${id}`), 'this call')}.</p>`,
     ],
   };
 }

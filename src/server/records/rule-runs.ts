@@ -9,11 +9,12 @@ import type { View } from './view.ts';
 
 /** A rule that matched, and what its steps came to. */
 export interface RuleRun {
-  readonly run_id: string;
   readonly rule: string;
   readonly mode: 'dry-run' | 'live';
   /** `conversation/message`, or the id of a call or transcript. */
   readonly trigger_key: string;
+  /** The id of the text or call that it was about. */
+  readonly subject: string;
   readonly trigger_at: Date;
   readonly steps: readonly RuleStep[];
 }
@@ -28,11 +29,16 @@ interface RuleStep {
 
 const maxRuns = 200;
 
+/** The id of the text or call that a run `r` was about. */
+export const subjectOfRun = sql`case when r.trigger_kind in ('transcript_ready', 'action_required')
+  then (select t.call_id from warehouse.transcripts t where t.transcript_id = r.trigger_key::bigint)
+  else regexp_replace(r.trigger_key, '^.*/', '') end`;
+
 /** Reads the rules that matched (`r` of ops.rule_runs): the newest 200, oldest first. */
 export function readRuns(tx: Transaction, where: RawBuilder<unknown>, { areWordsShown }: View): Promise<RuleRun[]> {
   return query(
     tx,
-    sql<RuleRun>`select r.run_id, r.rule, r.mode, r.trigger_key, r.trigger_at, a.steps
+    sql<RuleRun>`select r.rule, r.mode, r.trigger_key, r.trigger_at, ${subjectOfRun} as subject, a.steps
      from (
        select * from ops.rule_runs r where r.is_matched and ${where} order by r.trigger_at desc, r.run_id desc limit ${maxRuns}
      ) r cross join lateral (
@@ -47,8 +53,8 @@ export function readRuns(tx: Transaction, where: RawBuilder<unknown>, { areWords
 }
 
 /** What a rule did, in one line: `Rule thanks (dry-run): resolve only simulated`. */
-export function renderRun({ run_id, rule, mode, steps }: RuleRun): Html {
-  return html`Rule ${link(`/rules/runs/${run_id}`, rule)}${mode === 'dry-run' && ' (dry-run)'}: ${
+export function renderRun({ subject, rule, mode, steps }: RuleRun): Html {
+  return html`Rule ${link(`/rules/explain/${subject}`, rule)}${mode === 'dry-run' && ' (dry-run)'}: ${
     steps.length === 0 ? 'no steps' : steps.map((each, at) => html`${at > 0 && ', '}${stepWords(each)}`)
   }`;
 }

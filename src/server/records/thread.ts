@@ -9,7 +9,7 @@ import { facts, link, type RecordPage, section } from '../page.ts';
 import { customerWords } from './call.ts';
 import { type RuleRun, readRuns, renderRun } from './rule-runs.ts';
 import { readTexts, renderText, type Text } from './thread-texts.ts';
-import { hiddenWords, targetPath, type View } from './view.ts';
+import { hiddenWords, type View } from './view.ts';
 import { type Fields, lengthOf, outcomeWords, partyOf, type Showing } from './words.ts';
 
 interface Conversation
@@ -85,7 +85,7 @@ export async function threadPage(
           html`${newer && toTurn(`after=${texts.at(-1)?.message_id}`, 'next', 'Newer texts')}<a class="link" href="${path}">Newest texts</a>`,
         ),
       !view.areWordsShown && hiddenWords,
-      html`<p class="note">Read from the service as ${link(targetPath(`thread ${key}`), 'this thread')}. Texts that were deleted there are not shown.</p>`,
+      html`<p class="note">Texts that were deleted at the service are not shown.</p>`,
     ],
   };
 }

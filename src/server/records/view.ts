@@ -28,9 +28,3 @@ export function viewOf(zone: string, areWordsShown: boolean): View {
 
 /** Says that words are left out, and which setting shows them. */
 export const hiddenWords = html`<p class="note">What people wrote and said is hidden by <code>PAGES_WORDS=hidden</code>.</p>`;
-
-/** The page of a target given as `kind key`. */
-export function targetPath(target: string): string {
-  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
-  return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
-}

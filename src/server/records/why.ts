@@ -5,7 +5,6 @@ import { isUnsent } from '../../ledger/states.ts';
 import { sendReasonWords, sendStateWords, sendWords } from '../../ledger/words.ts';
 import {
   type Choice,
-  type Explanation,
   explainIn,
   outcomeWords,
   type PastRun,
@@ -17,19 +16,16 @@ import { declarationOf } from '../../rules/facts/declared.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { heldBackWords } from '../../rules/rule.ts';
 import { actionStateWords } from '../../rules/runs.ts';
-import type { Trigger } from '../../rules/triggers.ts';
 import type { RulesReader } from '../../rules/versions.ts';
 import { spellingsOf } from '../../shared/phone-numbers.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { idOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
-import { ask, asks, facts, items, link, type RecordPage, section, soft } from '../page.ts';
+import { ask, facts, items, link, type RecordPage, section, soft } from '../page.ts';
 import { evidenceWords } from './opt-outs.ts';
 import { bubble } from './send.ts';
 import { hiddenWords, type View } from './view.ts';
-
-/* Why a rule did, or did not, act on a text or call: of its id, with all rules; of a run, with what that run recorded. */
 
 interface Asked {
   readonly view: View;
@@ -38,117 +34,80 @@ interface Asked {
 
 const noRules = parseRules('rules: []', { file: 'no rules', timeZone: undefined });
 
-/** The page of a text or ended call: what each rule decides about it, and did. Throws `BadAddress`. */
-export async function explanationPage(tx: Transaction, id: string, asked: Asked): Promise<RecordPage> {
+/** Why rules did, or did not, act on a text or ended call: what each decides about it, and did. Throws `BadAddress`. */
+export async function explanationPage(tx: Transaction, id: string, { view, rules }: Asked): Promise<RecordPage> {
   const isCall = isCallId(id);
-  const of = await explain(tx, isCall ? { callId: id } : { messageId: idOf(id) }, asked);
-  if (of) return answer(tx, of, asked);
-  throw new BadAddress(`The ${isCall ? 'ended call' : 'text'} ${id} is not held.`, 404);
-}
-
-interface Run extends Pick<Trigger, 'kind' | 'key'> {
-  readonly id: string;
-  readonly rule: string;
-  readonly choice: Choice | null;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
-
-/** The page of a rule's evaluation: what it did, and the same explanation. Throws `BadAddress`. */
-export async function runPage(tx: Transaction, id: string, asked: Asked): Promise<RecordPage> {
-  const [run] = await query<Run>(
+  const choice: Choice = isCall ? { callId: id } : { messageId: idOf(id) };
+  const inForce = await rules(tx);
+  const found = await explainIn(tx, inForce ?? noRules, choice, 'live');
+  if (!found) throw new BadAddress(`The ${isCall ? 'ended call' : 'text'} ${id} is not held.`, 404);
+  const { message, call } = found;
+  const explained = await withFormer(
     tx,
-    sql`select run_id as id, rule, trigger_kind as kind, trigger_key as key, facts, case
-          when trigger_kind in ('message_received', 'thread_idle') then jsonb_build_object('messageId', split_part(trigger_key, '/', 2))
-          when trigger_kind not in ('transcript_ready', 'action_required') then jsonb_build_object('callId', trigger_key)
-          else (select jsonb_build_object('callId', call_id) from warehouse.transcripts where transcript_id::text = trigger_key) end as choice
-      from ops.rule_runs where run_id = ${id}`,
+    found.rules,
+    message ? [`${message.conversationId}/${id}`] : await keysOf(tx, id),
   );
-  if (!run) throw new BadAddress(`There is no run ${id}: refusals are kept for some weeks, matches for 400 days.`, 404);
-  const { rule, kind: on } = run;
-  const { rules, ...of } = (run.choice && (await explain(tx, run.choice, asked))) ?? { rules: [] };
-  const past = (await pastRuns(tx, run)).get(rule);
-  const known = rules.find((each) => each.rule === rule);
-  const own = known ?? { rule, on, mode: 'off', outcome: 'other_trigger', falseClauses: [], isTooOldNow: false };
-  return answer(tx, { ...of, rules: [{ ...own, past }, ...rules.filter((each) => each !== known)] }, asked, run);
-}
-
-/** What the rules in force make of a text or call: those that wait for it, at first those that recorded something. */
-async function explain(tx: Transaction, choice: Choice, asked: Asked): Promise<Explanation | undefined> {
-  const found = await explainIn(tx, (await asked.rules(tx)) ?? noRules, choice, 'live');
-  const isOfCall = (on: string) => on !== 'message_received' && on !== 'thread_idle';
-  const isOf = ({ outcome, on }: RuleExplanation) => outcome !== 'other_trigger' && isOfCall(on) === 'callId' in choice;
-  return (
-    found && {
-      ...found,
-      rules: found.rules.filter(isOf).sort((a, b) => Number(b.past !== undefined) - Number(a.past !== undefined)),
-    }
-  );
-}
-
-async function answer(tx: Transaction, of: Explanation, { view, rules }: Asked, run?: Run): Promise<RecordPage> {
-  const { message, call, rules: explained } = of;
   const { number = null, at = null } = message ?? call ?? {};
   const page = message
-    ? link(`/threads/${message.line}/${message.number}?text=${message.messageId}#text-${message.messageId}`, 'The text')
-    : call && link(`/calls/${call.callId}`, 'The call');
-  const isFailed = run !== undefined && explained[0]?.past?.actions.some(isRetryable);
+    ? link(`/threads/${message.line}/${message.number}?text=${id}#text-${id}`, 'The text')
+    : link(`/calls/${id}`, 'The call');
   return {
-    title: titleOf(run ? explained.slice(0, 1) : explained, message ? 'text' : 'call'),
-    about: page
-      ? html`${page} of ${view.time(at)}${number !== null && html`, with ${number}`}`
-      : 'What it was about is not held any more.',
+    title: titleOf(explained, message ? 'text' : 'call'),
+    about: html`${page} of ${view.time(at)}${number !== null && html`, with ${number}`}`,
     parts: [
-      isFailed &&
-        asks(
-          ask({
-            label: 'Retry',
-            question: 'What failed is sent to its target again, with the same id.',
-            answers: [['Send it again', `/rules/runs/${run.id}/retry`]],
-          }),
-        ),
       message?.direction === 'in' && view.areWordsShown && bubble(message.text),
-      await obstacles(tx, { number, view, hasRules: (await rules(tx)) !== undefined }),
+      await obstacles(tx, { number, view, hasRules: inForce !== undefined }),
       section(
         'Rule by rule',
-        html`${explained.length === 0 ? soft('None waits for this.') : explained.map((each) => ruleOf(each, view))}
+        html`${explained.length === 0 ? soft('None waits for this.') : explained.map((each) => ruleOf(each, id, view))}
 <p class="note">Evaluated now by the rules in force, with the data that was known then.</p>
 ${!view.areWordsShown && hiddenWords}`,
       ),
-      run !== undefined &&
-        html`<details><summary>For operators</summary>${facts(view, [
-          ['run', run.id],
-          ['trigger', `${run.kind} ${run.key}`],
-          ...Object.entries(run.facts).map(([path, value]) => [path, shortened(value)] as const),
-        ])}</details>`,
     ],
   };
+}
+
+/** The keys of the triggers of a call. */
+async function keysOf(tx: Transaction, callId: string): Promise<string[]> {
+  const transcripts = sql<{
+    id: string;
+  }>`select transcript_id as id from warehouse.transcripts where call_id = ${callId}`;
+  return [callId, ...(await query(tx, transcripts)).map(({ id }) => id)];
+}
+
+/** The rules that wait for this, and those that did but are not in force any more; first those that recorded something. */
+async function withFormer(tx: Transaction, rules: readonly RuleExplanation[], keys: string[]) {
+  const former = (await pastRuns(tx, keys)).flatMap((past): RuleExplanation[] => {
+    const { rule, on } = past;
+    if (rules.some((each) => each.past?.id === past.id)) return [];
+    return [{ rule, on, mode: 'off', outcome: 'rule_gone', falseClauses: [], isTooOldNow: false, past }];
+  });
+  const waiting = rules.filter(({ outcome, past }) => past !== undefined || !/^(off|other_trigger)$/.test(outcome));
+  return [...waiting, ...former].sort((a, b) => Number(b.past !== undefined) - Number(a.past !== undefined));
 }
 
 /** The answer in a sentence. */
 function titleOf(rules: readonly RuleExplanation[], noun: 'text' | 'call'): string {
   if (rules.length === 0) return `No rule in force waits for this ${noun}`;
-  const acted = rules.flatMap(({ rule, past }) => (past?.isMatched ? [{ rule, ...past }] : []));
-  const replies = acted.flatMap(({ rule, actions }) =>
-    actions.flatMap((each) => (each.sendState ? { ...each, rule } : [])),
-  );
-  const reply = replies.find(({ sendState }) => sendState === 'SENT') ?? replies[0];
-  if (reply?.sendState === 'SENT') return `${reply.rule} answered this ${noun}`;
-  if (reply?.sendReason === 'dry_run') return `${reply.rule} would have answered this ${noun}: it was in dry-run mode`;
-  if (reply?.sendState && isUnsent({ state: reply.sendState }))
-    return `${reply.rule} has not answered this ${noun} yet: ${sendWords(reply.sendState, reply.sendReason)}`;
-  if (reply?.sendState)
-    return `${reply.rule} did not answer this ${noun}: ${sendReasonWords(reply.sendState, reply.sendReason ?? sendStateWords(reply.sendState, null))}`;
+  const acted = rules.flatMap(({ past }) => (past?.isMatched ? [past] : []));
+  const replies = acted.flatMap(({ rule, actions }) => actions.map((each) => ({ ...each, rule })));
+  const reply =
+    replies.find(({ sendState }) => sendState === 'SENT') ?? replies.find(({ sendState }) => sendState !== null);
+  if (reply?.sendState) {
+    const { rule, sendState: state, sendReason: reason } = reply;
+    if (state === 'SENT') return `${rule} answered this ${noun}`;
+    if (reason === 'dry_run') return `${rule} would have answered this ${noun}: it was in dry-run mode`;
+    return isUnsent({ state })
+      ? `${rule} has not answered this ${noun} yet: ${sendWords(state, reason)}`
+      : `${rule} did not answer this ${noun}: ${sendReasonWords(state, reason ?? sendStateWords(state, null))}`;
+  }
   const [did] = acted;
-  if (did)
-    return did.mode === 'live'
-      ? `${did.rule} acted on this ${noun}`
-      : `${did.rule} would have acted on this ${noun}: it was in dry-run mode`;
-  const refused = rules.find(({ past }) => past !== undefined);
-  if (refused?.past)
-    return `${refused.rule} did not act on this ${noun}: ${outcomeWords(refused.past.reason, refused.on)}`;
+  if (did?.mode === 'live') return `${did.rule} acted on this ${noun}`;
+  if (did) return `${did.rule} would have acted on this ${noun}: it was in dry-run mode`;
+  const [first] = rules;
+  if (first?.past) return `${first.rule} did not act on this ${noun}: ${outcomeWords(first.past.reason, first.on)}`;
   const fits = rules.find(({ outcome }) => outcome === 'matched');
-  if (fits) return `${fits.rule} fits this ${noun}, but did nothing`;
-  return `No rule fits this ${noun}`;
+  return fits ? `${fits.rule} fits this ${noun}, but did nothing` : `No rule fits this ${noun}`;
 }
 
 /** What keeps all rules from acting, whatever their conditions say. */
@@ -175,21 +134,36 @@ async function obstacles(
   return list.length > 0 && section('What holds for every rule', items(list, 'prose'));
 }
 
-function ruleOf({ rule, on, outcome, falseClauses, heldBack, does, reply, past }: RuleExplanation, view: View): Html {
-  const isTried = past !== undefined && past.mode !== 'live';
+function ruleOf(
+  { rule, on, outcome, falseClauses, heldBack, does, reply, past }: RuleExplanation,
+  id: string,
+  view: View,
+): Html {
   return html`<div class="rule"><h3>${rule} <small>${outcomeWords(past ? past.reason : outcome, on)}</small></h3>
-${past && html`<p class="soft">Evaluated ${view.time(past.evaluatedAt)} by version ${past.version}${isTried && ', in dry-run mode: its steps were only recorded'}${isTried && heldBack && `, as ${heldBackWords}`}.</p>${items(past.actions.map(stepWords))}`}
+${past && pastOf(past, id, past.mode !== 'live' && heldBack ? `, as ${heldBackWords}` : '', view)}
 ${!past?.isMatched && falseClauses.map((each) => clauseOf(each, view))}
 ${!past && outcome === 'matched' && html`<p class="soft">It would do: ${does?.join(', ')}${reply !== undefined && `. ${gateWords(reply)}`} Nothing of it is recorded: the rule was not in force then, or no worker ran.</p>`}</div>`;
+}
+
+/** What a rule did, and knew; what its targets refused can be sent again. */
+function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
+  const { version, mode, actions, evaluatedAt } = past;
+  const known = Object.entries(past.facts).map(([path, value]) => [path, shortened(value)] as const);
+  const isFailed = actions.some(({ kind, state }) => state === 'failed' && /^(notify|webhook) /.test(kind));
+  return html`<p class="soft">Evaluated ${view.time(evaluatedAt)} by version ${version}${mode !== 'live' && ', in dry-run mode: its steps were only recorded'}${heldBack}.</p>${items(actions.map(stepWords))}${
+    isFailed &&
+    ask({
+      label: 'Retry',
+      question: 'What failed is sent to its target again, with the same id.',
+      answers: [['Send it again', `/rules/explain/${id}/retry/${past.id}`]],
+    })
+  }${known.length > 0 && html`<details><summary>What it knew then</summary>${facts(view, known)}</details>`}`;
 }
 
 function gateWords(reply: string): string {
   const isRefused = reply.startsWith('gate:');
   return isRefused ? `Its reply would be refused: ${sendReasonWords('DENIED', reply)}.` : replyWords(reply);
 }
-
-const isRetryable = ({ kind, state }: PastRun['actions'][number]) =>
-  state === 'failed' && /^(notify|webhook) /.test(kind);
 
 function stepWords({ kind, state, reason, sendId, sendState, sendReason }: PastRun['actions'][number]): Html {
   if (sendId === null || sendState === null)

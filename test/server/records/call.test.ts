@@ -164,8 +164,7 @@ test('the page of a call tells its story, with players and what was said', async
     Rules
     No rule matched. Why not [/rules/explain/1795475360.1]
     Texts with this number
-    1 text [/threads/15559990000/15550000001] on line 15559990000
-    Read from the service as this call [/targets/call/1795475360.1]."
+    1 text [/threads/15559990000/15550000001] on line 15559990000"
   `);
   const markup = await page(answered);
   expect(markup).toContain(`<audio controls preload="none" src="/calls/${answered}/recordings/l4"></audio>`);
@@ -210,11 +209,10 @@ test('a missed call tells what returned it and what a rule did, and the return w
     Recordings
     Recordings: not read yet. Transcripts: not read yet.
     Rules
-    2026-11-03 10:00:40 Rule text-back [/rules/runs/1]: reply not sent (somebody else has answered): We are sorry
+    2026-11-03 10:00:40 Rule text-back [/rules/explain/1795475361.2]: reply not sent (somebody else has answered): We are sorry
     Why, rule by rule [/rules/explain/1795475361.2]
     Texts with this number
-    No texts with 15550000002 are held.
-    Read from the service as this call [/targets/call/1795475361.2]."
+    No texts with 15550000002 are held."
   `);
   expect(await main(returning)).toContain(
     `Return\nThis call returned the missed call [/calls/${missed}] of 2026-11-03 10:00:00`,

@@ -110,7 +110,7 @@ test('the page of a thread tells texts, senders, calls, rules and state in the o
     Monday, 2 November 2026
     15551000001 10:00
     Where is my &lt;b&gt;lamp&lt;/b&gt;? It was \\u202edue
-    Rule closed [/rules/runs/1]: reply sent
+    Rule closed [/rules/explain/1000]: reply sent
     Automatic: rule closed 10:01
     We are closed
     delivered
@@ -121,13 +121,13 @@ test('the page of a thread tells texts, senders, calls, rules and state in the o
     From elsewhere
     [/threads/files/1-1003/1]File 2 [/threads/files/1-1003/2]
     no receipt yet
-    Rule idle [/rules/runs/3]: no steps
+    Rule idle [/rules/explain/1003]: no steps
     10:05 They called 15559990001 [/calls/1795475360.101]: answered, 1 min 50 s
-    Rule called [/rules/runs/5] (dry-run): resolve only simulated
+    Rule called [/rules/explain/1795475360.101] (dry-run): resolve only simulated
     15551000001 10:09
     STOP
     opts out of automatic texts
-    Rule stopped [/rules/runs/2]: reply not sent (the person has opted out): Are you sure?
+    Rule stopped [/rules/explain/1004]: reply not sent (the person has opted out): Are you sure?
     User 1 10:10
     See you soon
     not sent yet: scheduled for 2026-11-02 11:00:00
@@ -135,7 +135,7 @@ test('the page of a thread tells texts, senders, calls, rules and state in the o
     13 characters, removed after RETENTION_DAYS
     1 file
     No rule matched: why [/rules/explain/1007]
-    Read from the service as this thread [/targets/thread/15559990000/15551000001]. Texts that were deleted there are not shown."
+    Texts that were deleted at the service are not shown."
   `);
   expect(await page(thread)).toContain('<img src="/threads/files/1-1003/1"');
 });
