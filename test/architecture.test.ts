@@ -45,7 +45,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/api-client', 'src/webhooks', 'src/queues', 'src/notify', 'src/warehouse', 'src/sandbox'],
   ['src/inbox', 'src/credentials'],
   ['src/sync', 'src/completeness', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
-  ['src/migrations.ts', 'src/processes'],
+  ['src/migrations.ts', 'src/processes', 'src/trace.ts'],
   ['src/checks'],
   ['src/ops'],
   ['src/alerts'],

@@ -130,7 +130,7 @@ test('what is still to read is told', async () => {
   await deliver('AccountEndedCalls', { callId: missing });
   await until(async () => (await value('select misses from ops.sync_targets where key = $1', missing)) === 1);
   const { out } = await run(missing);
-  expect(out).toMatch(/^Pending: call \d+\.404404 is read at /m);
+  expect(out).toMatch(/ pending +call \d+\.404404 +failing, attempts: 1 \(/m);
 });
 
 test.each([
