@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { createChannel, type Message } from '../notify/channels.ts';
+import { type Message, sendTo } from '../notify/channels.ts';
 import { exactly, span } from '../shared/format.ts';
 
 export const targetNames = ['webhook', 'slack', 'email'] as const;
@@ -36,8 +36,9 @@ export function createTargets(settings: Pick<Settings, 'notify' | 'receiver' | '
   ];
   return declared.flatMap((each) => {
     if (!each) return [];
-    const { send } = createChannel(each);
-    return [{ name: each.kind, send: (alert, signal) => send(messageOf(alert, origin), signal) } satisfies Target];
+    return [
+      { name: each.kind, send: (alert, signal) => sendTo(each, messageOf(alert, origin), signal) } satisfies Target,
+    ];
   });
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createTargets } from '../alerts/targets.ts';
-import { createChannel, type Message } from '../notify/channels.ts';
+import { type Message, sendTo } from '../notify/channels.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
@@ -26,7 +26,7 @@ export async function sendTest(): Promise<Output> {
   };
   const targets = [
     ...createTargets(settings).map(({ name, send }) => ({ name: name as string, send: () => send(alert) })),
-    ...[...settings.notify.targets].map(([name, target]) => ({ name, send: () => createChannel(target).send(test) })),
+    ...[...settings.notify.targets].map(([name, target]) => ({ name, send: () => sendTo(target, test) })),
   ];
   if (targets.length === 0) {
     const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL, NOTIFY_SMTP_URL or NOTIFY_TARGETS, as ${toType('settings')} describes.`;

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { SendMailOptions } from 'nodemailer';
 import { type DeclaredTarget, isLoopback } from '../../config/settings.ts';
+import { openAgent, proxyOf } from '../shared/proxy.ts';
+import { faultOf } from './faults.ts';
 
 /** What alerts and rules tell people and systems. */
 export interface Message {
@@ -15,48 +16,33 @@ export interface Message {
   readonly follows?: string;
 }
 
-/** Where messages go. */
-export interface Channel {
-  /** Resolves once the receiver has accepted the message. Rejects with a reason without addresses and secrets. */
-  send(message: Message, signal?: AbortSignal): Promise<void>;
-}
-
-export function createChannel(target: DeclaredTarget): Channel {
-  switch (target.kind) {
-    case 'webhook':
-      return webhookChannel(target);
-    case 'slack':
-      return slackChannel(target);
-    case 'email':
-      return emailChannel(target);
-  }
-}
-
 const timeoutMs = 10_000;
 
-/** Standard Webhooks 1.0: the receiver verifies the signature, and recognizes a repeated message by its id. */
-function webhookChannel({ url, secret }: { url: string; secret: string }): Channel {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return {
-    async send({ id: own, event: { type, data } }, signal) {
-      const id = `msg_${own}`;
-      const now = new Date();
-      const timestamp = String(Math.floor(now.getTime() / 1_000));
-      const body = JSON.stringify({ type, timestamp: now, data });
-      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-      const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
-      await post(url, body, headers, signal);
-    },
-  };
+/** Resolves once the target has accepted the message. Rejects with a reason without addresses and secrets. */
+export async function sendTo(target: DeclaredTarget, message: Message, signal?: AbortSignal): Promise<void> {
+  if (target.kind === 'email') return sendMail(target, message, signal);
+  if (target.kind === 'webhook') {
+    const { body, headers } = signed(message, target.secret);
+    await post(target.url, body, headers, signal);
+    return;
+  }
+  const { headline, paragraphs } = message;
+  const lines = [...(headline === undefined ? [] : [`*${escaped(headline)}*`]), ...paragraphs.map(escaped)];
+  const status = await post(target.url, JSON.stringify({ text: lines.join('\n') }), {}, signal);
+  if (status === 202) throw new Error(droppedByTeams);
 }
 
-function slackChannel({ url }: { url: string }): Channel {
+/** Standard Webhooks 1.0: the receiver verifies the signature, and recognizes a repeated message by its id. */
+function signed({ id: own, event: { type, data } }: Message, secret: string) {
+  const id = `msg_${own}`;
+  const now = new Date();
+  const timestamp = String(Math.floor(now.getTime() / 1_000));
+  const body = JSON.stringify({ type, timestamp: now, data });
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return {
-    async send({ headline, paragraphs }, signal) {
-      const lines = [...(headline === undefined ? [] : [`*${escaped(headline)}*`]), ...paragraphs.map(escaped)];
-      const status = await post(url, JSON.stringify({ text: lines.join('\n') }), {}, signal);
-      if (status === 202) throw new Error(droppedByTeams);
-    },
+    body,
+    headers: { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` },
   };
 }
 
@@ -78,72 +64,61 @@ const droppedByTeams =
 
 /** Resolves to the status, if it is below 300. */
 async function post(url: string, body: string, headers: Record<string, string>, signal?: AbortSignal): Promise<number> {
+  const { request } = await import('undici');
+  const dispatcher = await openAgent(url);
   const expiry = AbortSignal.timeout(timeoutMs);
-  const options = {
-    method: 'POST',
-    body,
-    headers: { 'content-type': 'application/json', 'user-agent': 'trunkline', ...headers },
-    redirect: 'manual',
-    signal: signal ? AbortSignal.any([signal, expiry]) : expiry,
-  } as const;
-  const answer = await fetch(url, options).catch((error: Error) => {
-    // The error message may contain the address, which is a secret.
-    const { code = 'no answer' } = (error.cause ?? {}) as { code?: string };
-    throw new Error(expiry.aborted ? `no answer within ${timeoutMs / 1_000} s` : `it cannot be reached (${code})`);
-  });
-  await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-  return answer.status;
+  try {
+    const { statusCode: status } = await request(url, {
+      dispatcher,
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'user-agent': 'trunkline', ...headers },
+      signal: signal ? AbortSignal.any([signal, expiry]) : expiry,
+    }).catch((error) => {
+      throw faultOf('it', expiry.aborted ? { code: 'ETIMEDOUT' } : signal?.aborted ? { code: 'EABORT' } : error);
+    });
+    if (status >= 400) throw new Error(`it answered ${status}`);
+    if (status >= 300) throw new Error(`it answered ${status}: set the address that it leads to`);
+    return status;
+  } finally {
+    await dispatcher.destroy();
+  }
 }
-
-/** Reasons by Nodemailer's error codes, because its messages quote addresses. */
-const mailFaults: Readonly<Record<string, string>> = {
-  EAUTH: 'the mail server refused the user or the password',
-  EENVELOPE: 'the mail server refused the sender or a recipient',
-  EMESSAGE: 'the mail server refused the message',
-  ETLS: 'the mail server offers no encryption',
-  ETIMEDOUT: 'the mail server does not answer',
-};
 
 /** Characters of a subject. */
 const maxSubject = 100;
 
-function emailChannel({ smtpUrl, to, from }: { smtpUrl: string; to: readonly string[]; from: string }): Channel {
-  async function deliver(mail: SendMailOptions): Promise<void> {
-    // Loaded on demand: most processes send no e-mail.
-    const { createTransport } = await import('nodemailer');
-    const transport = createTransport({
-      url: smtpUrl,
-      // Without encryption, others could read the password.
-      requireTLS: !isLoopback(new URL(smtpUrl).hostname),
-      connectionTimeout: timeoutMs,
-      greetingTimeout: timeoutMs,
-      socketTimeout: timeoutMs,
-    });
-    await transport.sendMail(mail).catch(explainMail);
-  }
-  return {
-    async send({ id, headline, paragraphs, follows }, signal) {
-      const lines = [...(headline === undefined ? [] : [headline]), ...paragraphs];
-      const [first = ''] = (lines[0] ?? '').split(/[\r\n]/, 1);
-      const mail = {
-        from,
-        to: [...to],
-        subject: headline ?? (first.length > maxSubject ? `${first.slice(0, maxSubject)}…` : first),
-        text: `${lines.join('\n\n')}\n`,
-        messageId: `<${id}@trunkline>`,
-        ...(follows !== undefined && { inReplyTo: `<${follows}@trunkline>` }),
-        headers: { 'auto-submitted': 'auto-generated' },
-      };
-      const stopped = new Promise<never>((_, reject) => {
-        signal?.addEventListener('abort', () => reject(new Error('the process stops')), { once: true });
-      });
-      await Promise.race([deliver(mail), stopped]);
-    },
-  };
-}
+type MailTarget = Extract<DeclaredTarget, { kind: 'email' }>;
 
-function explainMail({ code = 'no answer', responseCode }: { code?: string; responseCode?: number }): never {
-  const reason = mailFaults[code] ?? `the mail server cannot be reached (${code})`;
-  throw new Error(responseCode === undefined ? reason : `${reason} (${responseCode})`);
+async function sendMail({ smtpUrl, to, from }: MailTarget, message: Message, signal?: AbortSignal): Promise<void> {
+  const { id, headline, paragraphs, follows } = message;
+  const lines = [...(headline === undefined ? [] : [headline]), ...paragraphs];
+  const [first = ''] = (lines[0] ?? '').split(/[\r\n]/, 1);
+  // Loaded on demand: most processes send no e-mail.
+  const { createTransport } = await import('nodemailer');
+  const url = new URL(smtpUrl);
+  // Nodemailer names no port of its own to a proxy.
+  url.port ||= url.protocol === 'smtps:' ? '465' : '587';
+  const transport = createTransport({
+    url: url.href,
+    proxy: proxyOf(url.href),
+    // Without encryption, others could read the password.
+    requireTLS: !isLoopback(url.hostname),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+  });
+  const mail = {
+    from,
+    to: [...to],
+    subject: headline ?? (first.length > maxSubject ? `${first.slice(0, maxSubject)}…` : first),
+    text: `${lines.join('\n\n')}\n`,
+    messageId: `<${id}@trunkline>`,
+    ...(follows !== undefined && { inReplyTo: `<${follows}@trunkline>` }),
+    headers: { 'auto-submitted': 'auto-generated' },
+    signal,
+  };
+  await transport.sendMail(mail).catch((error) => {
+    throw faultOf('the mail server', error);
+  });
 }

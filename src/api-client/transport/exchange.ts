@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import pLimit from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
+import { openAgent } from '../../shared/proxy.ts';
 import { abortedError, type ErrorCode, ServiceError } from '../errors.ts';
 
 /** Limits of one exchange; times in milliseconds. */
@@ -130,9 +131,7 @@ interface Agents {
   close(): Promise<void>;
 }
 
-/** The HTTP library takes a tenth of a second to load, and most commands make no request. */
 async function openAgents(origin: string, limits: Limits): Promise<Agents> {
-  const { Agent, EnvHttpProxyAgent } = await import('undici');
   const options: Agent.Options = {
     connections: limits.connections,
     connect: { timeout: limits.connectMs },
@@ -141,16 +140,8 @@ async function openAgents(origin: string, limits: Limits): Promise<Agents> {
     // HTTP/2 would change the meaning of the connection limit and the timeouts.
     allowH2: false,
   };
-  const open = (own: Agent.Options) =>
-    mayUseProxy(origin)
-      ? new EnvHttpProxyAgent({
-          ...own,
-          requestTls: { timeout: limits.connectMs },
-          proxyTls: { timeout: limits.connectMs },
-        })
-      : new Agent(own);
-  const keepAlive = open(options);
-  const oneRequest = open({ ...options, pipelining: 0 });
+  const keepAlive = await openAgent(origin, options);
+  const oneRequest = await openAgent(origin, { ...options, pipelining: 0 });
   return {
     shared: keepAlive.compose(watchSending),
     separate: oneRequest.compose(watchSending),
@@ -158,15 +149,6 @@ async function openAgents(origin: string, limits: Limits): Promise<Agents> {
       await Promise.all([keepAlive.close(), oneRequest.close()]);
     },
   };
-}
-
-const proxyVariables = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'];
-
-/** Whether HTTP_PROXY or HTTPS_PROXY may apply; NO_PROXY can still exempt the host. This machine is never asked by a proxy. */
-export function mayUseProxy(origin: string): boolean {
-  const { hostname } = new URL(origin);
-  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127[.]/.test(hostname);
-  return !isLoopback && proxyVariables.some((name) => process.env[name]);
 }
 
 /** Calls `onSending` when the connection is ready and the request is about to be written. Nothing was sent before. */

@@ -3,7 +3,7 @@ import { type DeclaredTarget, pageUrl } from '../../../config/settings.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import { takeLock } from '../../db/locks.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
-import { createChannel, type Message } from '../../notify/channels.ts';
+import { type Message, sendTo } from '../../notify/channels.ts';
 import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import type { ClaimedAction, Outcome } from './action-states.ts';
@@ -18,7 +18,7 @@ export interface TellContext {
   readonly publicUrl: string | undefined;
 }
 
-/** Longer than a channel takes. It goes on when the process stops: a message that is aborted may have arrived. */
+/** Longer than `sendTo` takes. It goes on when the process stops: a message that is aborted may have arrived. */
 const sendMs = 30_000;
 
 /** The request that tells a target what was written at the match, or why there is none. */
@@ -48,7 +48,7 @@ export async function requestToTell(
     },
     send() {
       const message = { id: messageId(action), ...rest, paragraphs: [...paragraphs, ...(isLast ? [lastRemark] : [])] };
-      return createChannel(target).send(message, AbortSignal.timeout(sendMs));
+      return sendTo(target, message, AbortSignal.timeout(sendMs));
     },
   };
 }

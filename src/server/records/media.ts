@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { mayUseProxy } from '../../api-client/transport/exchange.ts';
 import { type Database, query, sql } from '../../db/database.ts';
+import { openAgent } from '../../shared/proxy.ts';
 import { belongingOf, type LinkKind } from '../../warehouse/links.ts';
 import { BadAddress } from '../errors.ts';
 import type { Showing } from './words.ts';
@@ -65,9 +65,9 @@ const [connectMs, headersMs, pieceMs] = [5_000, 15_000, 30_000];
 /** Asks for a medium, or a range of it. Throws `BadAddress` if the service doesn't give it out. */
 async function ask(url: URL, range: string | undefined) {
   // It takes a tenth of a second to load.
-  const { Agent, EnvHttpProxyAgent, interceptors, request } = await import('undici');
+  const { interceptors, request } = await import('undici');
   const limits = { connect: { timeout: connectMs }, headersTimeout: headersMs, bodyTimeout: pieceMs };
-  const agent = mayUseProxy(url.href) ? new EnvHttpProxyAgent(limits) : new Agent(limits);
+  const agent = await openAgent(url.href, limits);
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }));
   const asked = { dispatcher, headers: { 'accept-encoding': 'identity', ...(range !== undefined && { range }) } };
   const {
