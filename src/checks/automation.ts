@@ -1,4 +1,5 @@
 import { codeIn, meaningOf } from '../api-client/client.ts';
+import { holidaysEnd, timeZoneUnset } from '../rules/file/remarks.ts';
 import { toType } from '../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../shared/format.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
@@ -29,20 +30,6 @@ const rulesUnusable = defineCheck<Told>({
   ...asTold,
 });
 
-/**
- * Says that no time zone is set, and proposes the most frequent one among the account's users (null if unknown).
- * `usesHours`: rules depend on hours.
- */
-export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'message' | 'remedy', string> {
-  const users = zone === null ? '' : ` Most users of the account are in ${zone}.`;
-  const effect = usesHours ? 'rules that speak of hours do not act' : 'the days of the reports are those of UTC';
-  const place = zone === null ? 'a place such as America/New_York' : 'another place';
-  return {
-    message: `TIME_ZONE is not set, so ${effect}.${users}`,
-    remedy: `Set TIME_ZONE=${zone ?? 'UTC'}, or to ${place}, for all processes, and restart them.`,
-  };
-}
-
 const timeZone = defineCheck({
   id: 'time_zone',
   measure({ rules, reporting }) {
@@ -60,20 +47,6 @@ const timeZone = defineCheck({
   detail: ({ usersZone }) =>
     usersZone === null ? undefined : `Most users of the account are in ${usersZone}: TIME_ZONE=${usersZone}.`,
 });
-
-/** Days before the end of the dated holidays on which it is said. */
-const holidaysEndDays = 30;
-
-/** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they do not. */
-export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy', string> | undefined {
-  const daysLeft = (Date.parse(last) - now.getTime()) / 86_400_000;
-  if (daysLeft > holidaysEndDays) return undefined;
-  return {
-    message: `The dated holidays of the rules ${daysLeft < 0 ? 'ended' : 'end'} on ${last}.`,
-    remedy:
-      'Add those of the next year, or write days of every year without one, such as 12-25, and remove past dates.',
-  };
-}
 
 const holidays = defineCheck({
   id: 'holidays_end',

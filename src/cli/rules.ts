@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { Settings } from '../../config/settings.ts';
 import { createDatabase, query, sql } from '../db/database.ts';
 import { type RulesVersion, readAllowedMode, readInForce } from '../ledger/rules-in-force.ts';
-import { priceWords, type RulesRemarks, remarksOn } from '../ops/rules-check.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
 import { retryTelling } from '../rules/actions/tell.ts';
 import { formats } from '../rules/conditions/expressions.ts';
@@ -26,6 +25,7 @@ import {
 } from '../rules/facts/declared.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
+import { priceWords, type RulesRemarks, remarksOn } from '../rules/file/remarks.ts';
 import { durationOf } from '../rules/file/schema.ts';
 import { heldBackWords, lesserMode, type Mode, type RuleSet, stepName } from '../rules/rule.ts';
 import type { Report, RuleReport } from '../rules/simulate/report.ts';

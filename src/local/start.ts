@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.ts';
-import { readUsersZone } from '../checks/overview/automation.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
 import { isOfSandbox } from '../credentials/account.ts';
 import type { Database } from '../db/database.ts';
@@ -18,6 +17,7 @@ import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { startWebhookRegistration } from '../sync/subscriptions/registration.ts';
+import { readUsersZone } from '../warehouse/users.ts';
 import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 

@@ -1,6 +1,6 @@
 import type { User } from '../api-client/client.ts';
 import { operations } from '../api-client/operations.ts';
-import { query, sql, type Transaction } from '../db/database.ts';
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { directoryList } from './directory-list.ts';
 import { type BegunPeriod, recordPeriods } from './periods.ts';
@@ -91,4 +91,14 @@ function endpointsOf(user: User): { kind: string; endpoints: readonly string[] }
       ? []
       : [{ kind, endpoints: endpoints.filter((each) => each !== '' && each.length <= longestEndpoint) }],
   );
+}
+
+/** The most frequent time zone of the account's users. Null until one is known. */
+export async function readUsersZone(db: Database): Promise<string | null> {
+  const [row] = await query<{ zone: string }>(
+    db,
+    sql`select time_zone as zone from warehouse.users where deleted_at is null and time_zone <> ''
+     group by 1 order by count(*) desc, 1 limit 1`,
+  );
+  return row?.zone ?? null;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { remarksOn } from '../../src/ops/rules-check.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
+import { remarksOn } from '../../src/rules/file/remarks.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { options } from './refusal.ts';
 

@@ -7,6 +7,7 @@ import type { RulesProblem } from '../../rules/file/problems.ts';
 import type { Mode } from '../../rules/rule.ts';
 import { checkVersion } from '../../rules/versions.ts';
 import { maskKey } from '../../shared/masking.ts';
+import { readUsersZone } from '../../warehouse/users.ts';
 
 /** The rules in force, and their results. */
 export interface RulesStatus {
@@ -81,16 +82,6 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
      where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
   );
   return { ...loaded, today: await readRuleCounts(db, 'today'), failing, failures, refusingTargets };
-}
-
-/** The most frequent time zone of the account's users. Null until one is known. */
-export async function readUsersZone(db: Database): Promise<string | null> {
-  const [row] = await query<{ zone: string }>(
-    db,
-    sql`select time_zone as zone from warehouse.users where deleted_at is null and time_zone <> ''
-     group by 1 order by count(*) desc, 1 limit 1`,
-  );
-  return row?.zone ?? null;
 }
 
 /** The ledger, and why automatic texts don't leave. Simulated sends are counted separately. */

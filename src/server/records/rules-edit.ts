@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
-import { priceWords, remarksOn } from '../../ops/rules-check.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
+import { priceWords, remarksOn } from '../../rules/file/remarks.ts';
 import type { Mode, RuleSet } from '../../rules/rule.ts';
 import { applyRules, RulesChanged, readRuleSet } from '../../rules/versions.ts';
 import { commandName } from '../../shared/command-name.ts';

@@ -1,11 +1,10 @@
-import type { Settings } from '../../config/settings.ts';
-import { holidaysEnd, timeZoneUnset } from '../checks/automation.ts';
-import { readUsersZone } from '../checks/overview/automation.ts';
-import { type Database, query, sql } from '../db/database.ts';
-import { defaultAccountLimits } from '../ledger/limits.ts';
-import type { RulesProblem } from '../rules/file/problems.ts';
-import type { RuleSet, SampleReply } from '../rules/rule.ts';
-import { countOf, dollars } from '../shared/format.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { type Database, query, sql } from '../../db/database.ts';
+import { defaultAccountLimits } from '../../ledger/limits.ts';
+import { countOf, dollars } from '../../shared/format.ts';
+import { readUsersZone } from '../../warehouse/users.ts';
+import type { RuleSet, SampleReply } from '../rule.ts';
+import type { RulesProblem } from './problems.ts';
 
 /** What is valid in rules, but probably not meant. */
 export interface RulesRemarks {
@@ -29,17 +28,16 @@ export async function remarksOn(
   db: Database | undefined,
   { rulesMode, hoursZone, notify }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'notify'>,
 ): Promise<RulesRemarks> {
-  const inZone = set.rules.find((rule) => rule.hoursAt && rule.mode !== 'off');
-  const hoursAt = hoursZone === undefined ? inZone?.hoursAt : undefined;
-  const usersZone = db && hoursAt ? await readUsersZone(db) : null;
-  const hours = hoursAt ? [{ ...hoursAt, ...timeZoneUnset(usersZone, true) }] : [];
+  const hoursAt = set.rules.find((rule) => rule.hoursAt && rule.mode !== 'off')?.hoursAt;
+  const isZoneUnset = hoursAt !== undefined && hoursZone === undefined;
+  const zone = isZoneUnset ? [{ ...hoursAt, ...timeZoneUnset(db ? await readUsersZone(db) : null, true) }] : [];
+  const ended = set.datesEnd && holidaysEnd(set.datesEnd.last, new Date());
+  const dates = set.datesEnd && ended ? [{ ...set.datesEnd, ...ended }] : [];
   const unknown = db ? [...(await unknownUsers(db, set)), ...(await unknownLines(db, set))] : [];
   const targets = targetProblems(set, notify.targets);
   const areTargetsSet = notify.targets.size > 0;
-  const unset = [...hours, ...(areTargetsSet ? [] : targets)];
+  const unset = [...zone, ...(areTargetsSet ? [] : targets)];
   const isLive = rulesMode === 'live';
-  const ended = set.datesEnd && holidaysEnd(set.datesEnd.last, new Date());
-  const dates = set.datesEnd && ended ? [{ ...set.datesEnd, ...ended }] : [];
   return {
     warnings: [...set.warnings, ...dates, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
     notices: isLive ? [] : unset,
@@ -51,17 +49,14 @@ export async function remarksOn(
 }
 
 /** Targets in the rules that NOTIFY_TARGETS lacks, and those that take no facts. */
-function targetProblems({ targets: named }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
-  const names = [...declared.keys()];
-  return named.flatMap(({ name, kind, ...position }) => {
+function targetProblems({ targets }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
+  const names = [...declared.keys()].join(', ');
+  const whereToDeclare = names
+    ? `Its targets are: ${names}.`
+    : 'Set NOTIFY_TARGETS for all workers, and where rules are checked.';
+  return targets.flatMap(({ name, kind, ...position }) => {
     const target = declared.get(name);
-    if (!target) {
-      const remedy =
-        names.length === 0
-          ? 'Set NOTIFY_TARGETS for all workers, and where rules are checked.'
-          : `Its targets are: ${names.join(', ')}.`;
-      return [{ ...position, message: `NOTIFY_TARGETS has no target ${name}.`, remedy }];
-    }
+    if (!target) return [{ ...position, message: `NOTIFY_TARGETS has no target ${name}.`, remedy: whereToDeclare }];
     if (kind === 'notify' || target.kind === 'webhook') return [];
     const remedy = `Use notify, or declare it as ${name}=https://…#whsec_….`;
     return [{ ...position, message: `${name} is ${channelWords[target.kind]}, and takes no facts.`, remedy }];
@@ -123,4 +118,32 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
       message: `The account has no line ${number}${isSender ? ' that can text' : ''}.`,
       remedy: `Write one of its lines, such as ${texting.slice(0, 3).join(', ')}.`,
     }));
+}
+
+/**
+ * Says that no time zone is set, and proposes the most frequent one among the account's users (null if unknown).
+ * `usesHours`: rules depend on hours.
+ */
+export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'message' | 'remedy', string> {
+  const users = zone === null ? '' : ` Most users of the account are in ${zone}.`;
+  const effect = usesHours ? 'rules that speak of hours do not act' : 'the days of the reports are those of UTC';
+  const place = zone === null ? 'a place such as America/New_York' : 'another place';
+  return {
+    message: `TIME_ZONE is not set, so ${effect}.${users}`,
+    remedy: `Set TIME_ZONE=${zone ?? 'UTC'}, or to ${place}, for all processes, and restart them.`,
+  };
+}
+
+/** Days before the end of the dated holidays on which it is said. */
+const holidaysEndDays = 30;
+
+/** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they do not. */
+export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy', string> | undefined {
+  const daysLeft = (Date.parse(last) - now.getTime()) / 86_400_000;
+  if (daysLeft > holidaysEndDays) return undefined;
+  return {
+    message: `The dated holidays of the rules ${daysLeft < 0 ? 'ended' : 'end'} on ${last}.`,
+    remedy:
+      'Add those of the next year, or write days of every year without one, such as 12-25, and remove past dates.',
+  };
 }
