@@ -16,9 +16,9 @@ export { type AccountCheck, type AccountReads, accountReads } from './account-ga
 export type { Answer } from './answers/envelope.ts';
 export { withFields } from './answers/fields.ts';
 export type { Field } from './answers/values.ts';
-export type * from './entities/account.ts';
-export type * from './entities/calls.ts';
-export type * from './entities/texts.ts';
+export type * from './entities/account-schemas.ts';
+export type * from './entities/call-schemas.ts';
+export type * from './entities/text-schemas.ts';
 export { type Advice, codeIn, type ErrorCode, isNotFound, type Meaning, meaningOf, ServiceError } from './errors.ts';
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';

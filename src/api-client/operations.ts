@@ -1,8 +1,8 @@
 import { normalizeNumber } from '../shared/numbers.ts';
 import { type Answer, nothing, type Read } from './answers/envelope.ts';
 import { listOf, one } from './answers/fields.ts';
-import { subscription, typeName, user } from './entities/account.ts';
-import { call, callPage, recording, transcript } from './entities/calls.ts';
+import { subscription, typeName, user } from './entities/account-schemas.ts';
+import { call, callPage, recording, transcript } from './entities/call-schemas.ts';
 import {
   blockedSender,
   conversationState,
@@ -12,7 +12,7 @@ import {
   template,
   threadRead,
   unreadCounts,
-} from './entities/texts.ts';
+} from './entities/text-schemas.ts';
 import {
   type CallSearch,
   idInJson,

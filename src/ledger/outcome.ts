@@ -1,5 +1,5 @@
 import { type Answer, ServiceError } from '../api-client/client.ts';
-import type { Sent } from '../api-client/entities/texts.ts';
+import type { Sent } from '../api-client/entities/text-schemas.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { markDirty } from '../inbox/targets.ts';
 import { backoffMs } from '../shared/backoff.ts';

@@ -5,7 +5,7 @@ import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
-import type { Removed } from '../warehouse/erasure/calls.ts';
+import type { Removed } from '../warehouse/erasure/erased-calls.ts';
 import {
   eraseInbox,
   eraseNumbered,

@@ -4,7 +4,7 @@ import { type Database, inTransaction, query, sql } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
 import { deleteExpired } from '../inbox/stored-deliveries.ts';
 import type { Log } from '../shared/log.ts';
-import type { Removed } from '../warehouse/erasure/calls.ts';
+import type { Removed } from '../warehouse/erasure/erased-calls.ts';
 import { wordColumns } from '../warehouse/transcripts.ts';
 
 /** The content of one kind in one table. */

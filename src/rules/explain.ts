@@ -11,7 +11,7 @@ import { idleAt } from './idle.ts';
 import { type Mode, type Rule, type RuleSet, stepName } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
-import { idleTimes, triggersOfCall, withDelays } from './simulate/triggers.ts';
+import { idleTimes, triggersOfCall, withDelays } from './simulate/past-triggers.ts';
 import type { Trigger } from './triggers.ts';
 
 export interface ExplainedText {

@@ -1,7 +1,7 @@
 import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
-import { erasedCalls } from './erasure/calls.ts';
+import { erasedCalls } from './erasure/erased-calls.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { mirrorTable } from './upsert.ts';
 import { type Follow, followingTranscript } from './what-follows.ts';

@@ -4,7 +4,7 @@ import { ChangedMeanwhile, hotQuery, relation, relationOf, sql, type Transaction
 import { storableJson } from '../shared/storable.ts';
 import { type Attribution, type CallFacts, callFacts } from './call-facts.ts';
 import { type CallRead, calls, endpointsOf, factNames, legsOf, ownNumbersOf } from './calls.ts';
-import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
+import { eraseCalls, withoutErasedParties } from './erasure/erased-calls.ts';
 import { extrasOf } from './extra.ts';
 import {
   callColumns,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ServiceError } from '../../src/api-client/client.ts';
-import { message } from '../../src/api-client/entities/texts.ts';
+import { message } from '../../src/api-client/entities/text-schemas.ts';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
 import { createErasedNumbers } from '../../src/inbox/redact-erased.ts';

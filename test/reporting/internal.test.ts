@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import type { CallSummary } from '../../src/api-client/client.ts';
-import { call as entity } from '../../src/api-client/entities/calls.ts';
+import { call as entity } from '../../src/api-client/entities/call-schemas.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { asRead, ignored, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';

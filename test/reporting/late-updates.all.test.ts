@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CallSummary } from '../../src/api-client/client.ts';
-import { user } from '../../src/api-client/entities/account.ts';
-import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
-import { message } from '../../src/api-client/entities/texts.ts';
+import { user } from '../../src/api-client/entities/account-schemas.ts';
+import { call, recording, transcript } from '../../src/api-client/entities/call-schemas.ts';
+import { message } from '../../src/api-client/entities/text-schemas.ts';
 import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { message } from '../../src/api-client/entities/texts.ts';
+import { message } from '../../src/api-client/entities/text-schemas.ts';
 import { drainOutcomes, readRuleCounts } from '../../src/reporting/outcomes.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { following } from '../../src/warehouse/what-follows.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { pastTriggers } from '../../src/rules/simulate/triggers.ts';
+import { pastTriggers } from '../../src/rules/simulate/past-triggers.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

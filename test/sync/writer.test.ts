@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { call } from '../../src/api-client/entities/calls.ts';
+import { call } from '../../src/api-client/entities/call-schemas.ts';
 import { type Claim, claimTargets } from '../../src/inbox/claims.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { provenance } from '../../src/sync/read-result.ts';

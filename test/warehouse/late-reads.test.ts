@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { user } from '../../src/api-client/entities/account.ts';
+import { user } from '../../src/api-client/entities/account-schemas.ts';
 import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { user } from '../../src/api-client/entities/account.ts';
-import { line } from '../../src/api-client/entities/texts.ts';
+import { user } from '../../src/api-client/entities/account-schemas.ts';
+import { line } from '../../src/api-client/entities/text-schemas.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { lines } from '../../src/warehouse/lines.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { user } from '../../src/api-client/entities/account.ts';
-import { call } from '../../src/api-client/entities/calls.ts';
-import { line } from '../../src/api-client/entities/texts.ts';
+import { user } from '../../src/api-client/entities/account-schemas.ts';
+import { call } from '../../src/api-client/entities/call-schemas.ts';
+import { line } from '../../src/api-client/entities/text-schemas.ts';
 import { lines } from '../../src/warehouse/lines.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';

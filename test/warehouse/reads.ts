@@ -1,8 +1,8 @@
 import { readAnswer } from '../../src/api-client/answers/envelope.ts';
 import { requiredRows } from '../../src/api-client/answers/fields.ts';
 import type { CallSummary, Field } from '../../src/api-client/client.ts';
-import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
-import { message } from '../../src/api-client/entities/texts.ts';
+import { call, recording, transcript } from '../../src/api-client/entities/call-schemas.ts';
+import { message } from '../../src/api-client/entities/text-schemas.ts';
 import { parseJson } from '../../src/shared/json.ts';
 import type { Provenance } from '../../src/warehouse/upsert.ts';
 import type { Follow } from '../../src/warehouse/what-follows.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { user } from '../../src/api-client/entities/account.ts';
-import { line } from '../../src/api-client/entities/texts.ts';
+import { user } from '../../src/api-client/entities/account-schemas.ts';
+import { line } from '../../src/api-client/entities/text-schemas.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';

@@ -7,8 +7,8 @@ import { readHistory } from '../history.ts';
 import type { Mode, RuleSet } from '../rule.ts';
 import { type Reply, replyPlan } from '../runs.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
+import { pastTriggers, peopleOf } from './past-triggers.ts';
 import { createReport, type Report } from './report.ts';
-import { pastTriggers, peopleOf } from './triggers.ts';
 
 export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;

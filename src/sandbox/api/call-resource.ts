@@ -1,5 +1,5 @@
 import { type Call, type CallSummary, type Leg, partiesOf, type Transcript } from '../account.ts';
-import { callTemplateOf, generateTranscript, isSummarized } from '../seed/transcripts.ts';
+import { callTemplateOf, generateTranscript, isSummarized } from '../seed/call-scripts.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 

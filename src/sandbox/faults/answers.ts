@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { threadParties } from '../api/messages.ts';
+import { threadParties } from '../api/thread-routes.ts';
 import type { Context } from '../context.ts';
 import { errorEnvelope, typeOfStatus } from '../http/errors.ts';
 import { type CallDeps, callEvent, simulateCall, simulateSms, smsEvent } from '../traffic/events.ts';

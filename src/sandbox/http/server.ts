@@ -1,10 +1,10 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
-import { callRoutes, callSearchRoutes } from '../api/calls.ts';
+import { callRoutes, callSearchRoutes } from '../api/call-routes.ts';
 import { blockingRoutes, conversationRoutes } from '../api/conversations.ts';
 import { fileRoutes } from '../api/files.ts';
-import { threadRoutes, unreadRoutes } from '../api/messages.ts';
 import { draftRoutes, templateRoutes } from '../api/saved-texts.ts';
 import { lineRoutes, sendRoutes } from '../api/sending.ts';
+import { threadRoutes, unreadRoutes } from '../api/thread-routes.ts';
 import { userRoutes } from '../api/users.ts';
 import { webhookRoutes } from '../api/webhooks.ts';
 import type { Context } from '../context.ts';

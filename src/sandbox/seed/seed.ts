@@ -3,9 +3,9 @@ import { createRandom, deriveSeed, type Random } from '../random.ts';
 import type { Origin } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { rfc3339, zoneOffset } from '../time.ts';
-import { finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from './calls.ts';
+import { finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from './call-history.ts';
 import { type Customer, type Directory, generateDirectory } from './directory.ts';
-import { generateThreads } from './texts.ts';
+import { generateThreads } from './text-history.ts';
 
 const dayMs = 86_400_000;
 /** Weights of a weekday's calls by local hour. */

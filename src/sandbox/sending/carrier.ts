@@ -1,7 +1,7 @@
 import type { Message } from '../account.ts';
 import type { Context } from '../context.ts';
-import { deliveredWords, failedReceipts } from '../seed/texts.ts';
-import { recipientsOf } from '../store/messages.ts';
+import { deliveredWords, failedReceipts } from '../seed/text-history.ts';
+import { recipientsOf } from '../store/message-table.ts';
 import { pairKey, type Store } from '../store/store.ts';
 import { receiptPayload, smsPayload } from '../webhooks/payloads.ts';
 

@@ -18,8 +18,8 @@ import {
   type Template,
   type User,
 } from '../account.ts';
-import { createCallTable } from './calls.ts';
-import { createMessageTable } from './messages.ts';
+import { createCallTable } from './call-table.ts';
+import { createMessageTable } from './message-table.ts';
 import { type Change, createTable, type RecordChange, type Table } from './table.ts';
 
 /** The state of the account, in memory: one table per entity. */

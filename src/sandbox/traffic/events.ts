@@ -11,9 +11,9 @@ import {
   outsideNumber,
   repeatWindowSeconds,
   statusCodeOf,
-} from '../seed/calls.ts';
+} from '../seed/call-history.ts';
 import type { Customer } from '../seed/directory.ts';
-import { openers, replies } from '../seed/texts.ts';
+import { openers, replies } from '../seed/text-history.ts';
 import { type CarrierDeps, receiveText, sendText } from '../sending/carrier.ts';
 import { endedCallPayload, liveCallPayload, transcriptionPayload } from '../webhooks/payloads.ts';
 

@@ -1,4 +1,4 @@
-import { startOf } from '../seed/calls.ts';
+import { startOf } from '../seed/call-history.ts';
 import { fullName } from '../seed/directory.ts';
 import { liveCallPayload } from '../webhooks/payloads.ts';
 import { type CallDeps, callEvent, draftCall, endCall, simulateSms, smsEvent } from './events.ts';

@@ -1,7 +1,7 @@
 import { accountTimeZone, type Call, type Endpoint, type Message } from '../account.ts';
 import { uniqueIdOf } from '../api/call-resource.ts';
 import type { Links } from '../api/files.ts';
-import { recipientsOf } from '../store/messages.ts';
+import { recipientsOf } from '../store/message-table.ts';
 import { localTime } from '../time.ts';
 
 /** The body of a delivery, before the query values of the subscription's URL are added. */

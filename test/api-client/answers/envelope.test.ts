@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { readAnswer } from '../../../src/api-client/answers/envelope.ts';
 import { one, requiredRows } from '../../../src/api-client/answers/fields.ts';
 import { UnreadableData } from '../../../src/api-client/answers/values.ts';
-import { call, callSummary, transcript } from '../../../src/api-client/entities/calls.ts';
-import { line, message } from '../../../src/api-client/entities/texts.ts';
+import { call, callSummary, transcript } from '../../../src/api-client/entities/call-schemas.ts';
+import { line, message } from '../../../src/api-client/entities/text-schemas.ts';
 import { json, listen, open, refusalOf, serve } from '../endpoint.ts';
 import type { Row } from '../row.ts';
 

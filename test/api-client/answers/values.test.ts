@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { readAnswer } from '../../../src/api-client/answers/envelope.ts';
 import { requiredRows } from '../../../src/api-client/answers/fields.ts';
 import { type Field, type Report, UnreadableData } from '../../../src/api-client/answers/values.ts';
-import { user } from '../../../src/api-client/entities/account.ts';
-import { callSummary, recording } from '../../../src/api-client/entities/calls.ts';
-import { line, message } from '../../../src/api-client/entities/texts.ts';
+import { user } from '../../../src/api-client/entities/account-schemas.ts';
+import { callSummary, recording } from '../../../src/api-client/entities/call-schemas.ts';
+import { line, message } from '../../../src/api-client/entities/text-schemas.ts';
 import { type Json, type Row, readRow, typed } from '../row.ts';
 
 const ignored: Report = () => undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Field, UnreadableData } from '../../../src/api-client/answers/values.ts';
-import { subscription, user } from '../../../src/api-client/entities/account.ts';
-import { call, callSummary, recording, transcript } from '../../../src/api-client/entities/calls.ts';
+import { subscription, user } from '../../../src/api-client/entities/account-schemas.ts';
+import { call, callSummary, recording, transcript } from '../../../src/api-client/entities/call-schemas.ts';
 import {
   blockedSender,
   conversationState,
@@ -11,7 +11,7 @@ import {
   sent,
   template,
   unreadCounts,
-} from '../../../src/api-client/entities/texts.ts';
+} from '../../../src/api-client/entities/text-schemas.ts';
 import { type Json, type Row, readRow, typed } from '../row.ts';
 
 const at = '2026-04-21T18:47:50Z';

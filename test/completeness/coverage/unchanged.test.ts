@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { call } from '../../../src/api-client/entities/calls.ts';
+import { call } from '../../../src/api-client/entities/call-schemas.ts';
 import { type MirrorOptions, mirrorPage } from '../../../src/completeness/coverage/call-pages.ts';
 import { inTransaction, query, sql } from '../../../src/db/database.ts';
 import { priorities } from '../../../src/inbox/targets.ts';

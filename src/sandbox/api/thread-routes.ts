@@ -13,7 +13,7 @@ import {
   readerOf,
   recipientsOf,
   withReadMark,
-} from '../store/messages.ts';
+} from '../store/message-table.ts';
 import { settingsOf } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
