@@ -16,8 +16,8 @@ import { aboveRules } from './records/above-rules.ts';
 import { aboveSends } from './records/above-sends.ts';
 import { aboveOptOuts, evidenceWords } from './records/opt-outs.ts';
 import { subjectOfRun } from './records/rule-runs.ts';
-import { outcomeWords } from './records/words.ts';
 import type { Condition } from './table.ts';
+import { outcomeWords } from './words.ts';
 
 /* Every list of the daemon. A new one is a declaration here: its page, CSV, JSON and `trunkline list` follow from it. */
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Html, html } from './html.ts';
 import type { View } from './records/view.ts';
+import { headingOf, lengthOf, unitOf } from './words.ts';
 
 /** A file that pages share. Its address changes with its content, so that browsers keep it. */
 function assetOf(name: string, type: string) {
@@ -139,6 +140,16 @@ export function facts({ time }: Pick<View, 'time'>, pairs: readonly Fact[]): Htm
     if (value === null || value === undefined || value === false || value === '') return [];
     return html`<div><dt>${name}</dt><dd>${value instanceof Date ? time(value) : value}</dd></div>`;
   })}</dl>`;
+}
+
+/** The columns of a row as facts: a name that ends in `_seconds` is a duration. */
+export function factsOf(view: Pick<View, 'time'>, row: Readonly<Record<string, unknown>>): Html {
+  const shown = (name: string, value: unknown) =>
+    typeof value === 'number' && unitOf(name).unit === 's' ? lengthOf(value) : (value as Fact[1]);
+  return facts(
+    view,
+    Object.entries(row).map(([name, value]) => [headingOf(name), shown(name, value)] as const),
+  );
 }
 
 /** A list without bullets; with `lines`, for sentences that contain links. */

@@ -66,7 +66,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   registerMetrics(app, context, snapshot);
   registerReports(app, pages, context);
   for (const list of lists) serveList(app, pages, list, { view, doneOf });
-  serveSearch(app, pages, view);
+  serveSearch(app, pages);
   for (const [path, current, read] of records) {
     app.get<{ Querystring: Parameters; Params: Asked['params'] }>(path, async (request, reply) => {
       const { query, params } = request;

@@ -3,7 +3,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { openAgent } from '../../shared/proxy.ts';
 import { belongingOf, type LinkKind } from '../../warehouse/links.ts';
 import { BadAddress } from '../errors.ts';
-import type { Showing } from './words.ts';
+import type { Showing } from './view.ts';
 
 /** A recording, or a file of a text, with its sealed link. */
 interface Medium {

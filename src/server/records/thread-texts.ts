@@ -5,8 +5,7 @@ import { type Html, html } from '../html.ts';
 import { link, soft } from '../page.ts';
 import { openMedium } from './media.ts';
 import { type RuleRun, renderRun } from './rule-runs.ts';
-import type { View } from './view.ts';
-import type { Fields, Showing } from './words.ts';
+import type { Fields, Showing, View } from './view.ts';
 
 /* The texts on a page of a thread, as bubbles. */
 

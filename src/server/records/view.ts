@@ -1,4 +1,6 @@
+import { type RawBuilder, sql } from 'kysely';
 import { toTheSecond } from '../../shared/format.ts';
+import type { LinkSealer } from '../../warehouse/links.ts';
 import { type Html, html } from '../html.ts';
 
 /** How pages show times, in TIME_ZONE, and whether they show what people wrote. */
@@ -6,8 +8,8 @@ export interface View {
   readonly zone: string;
   /** PAGES_WORDS: whether pages show what people wrote and said. */
   readonly areWordsShown: boolean;
-  /** A time to the second, `2026-11-01 14:05:09`, or to the millisecond. A dash for none. */
-  time(at: Date | null, isExact?: boolean): Html;
+  /** A time to the second, `2026-11-01 14:05:09`. A dash for none. */
+  time(at: Date | null): Html;
   /** The time of day, `14:05`, or to the second. */
   clock(at: Date, isToTheSecond?: boolean): Html;
 }
@@ -17,14 +19,29 @@ export function viewOf(zone: string, areWordsShown: boolean): View {
   return {
     zone,
     areWordsShown,
-    time(at, isExact = false) {
-      if (at === null) return html`–`;
-      const milliseconds = isExact ? `.${String(at.getMilliseconds()).padStart(3, '0')}` : '';
-      return stamp(at, `${toTheSecond(at, zone).slice(0, 19)}${milliseconds}`);
-    },
+    time: (at) => (at === null ? html`–` : stamp(at, toTheSecond(at, zone).slice(0, 19))),
     clock: (at, isToTheSecond = false) => stamp(at, toTheSecond(at, zone).slice(11, isToTheSecond ? 19 : 16)),
   };
 }
 
+/** How a page shows recordings and files. */
+export interface Showing {
+  readonly view: View;
+  /** Opens their links. Undefined: they can't be played. */
+  readonly sealer: LinkSealer | undefined;
+}
+
 /** Says that words are left out, and which setting shows them. */
 export const hiddenWords = html`<p class="note">What people wrote and said is hidden by <code>PAGES_WORDS=hidden</code>.</p>`;
+
+/** Columns of one type, of a row. */
+export type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
+
+/** A party as people know it: `Ada Berg (208)`. Null if neither name nor number is reported. */
+export function party(name: RawBuilder<unknown>, number: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`coalesce(nullif(nullif(${name}, ''), ${number}) || coalesce(' (' || nullif(${number}, '') || ')', ''), nullif(${number}, ''))`;
+}
+
+/** What the imported contacts `k` say of the other party, besides the name. */
+export const customerWords = sql`nullif(concat_ws(' · ', k.company, 'owner ' || k.owner, 'language ' || k.language,
+  nullif(array_to_string(k.tags, ', '), '')), '')`;

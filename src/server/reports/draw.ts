@@ -1,8 +1,8 @@
 import { type Html, html, trusted } from '../html.ts';
 import type { Row, Table } from '../table.ts';
+import { formatValue, headingOf, unitOf } from '../words.ts';
 import type { Draw, Tone } from './file.ts';
 import { dayAfter, type Period, shortDay } from './period.ts';
-import { formatValue, headingOf, unitOf } from './words.ts';
 
 /* Pictures of a report as SVG, drawn on the server by Apache ECharts. What is under the pointer is told by its title. */
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Unit, unitOf } from './words.ts';
+import { type Unit, unitOf } from '../words.ts';
 
 /*
  * A report is a file of SQL that every tool can run. Its first comments say how the page shows it:

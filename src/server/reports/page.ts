@@ -3,6 +3,7 @@ import { exactly } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { dayField, renderPage, section, select } from '../page.ts';
 import { type Column, type Row, renderTable } from '../table.ts';
+import { formatValue, headingOf, number, type Unit, unitOf } from '../words.ts';
 import type { Answer, Choice, Options, Value } from './answer.ts';
 import { areDays, draw, type Size, type State } from './draw.ts';
 import { Fault, type Report, type Template } from './file.ts';
@@ -18,7 +19,6 @@ import {
   periodTitle,
   spans,
 } from './period.ts';
-import { formatValue, headingOf, number, type Unit, unitOf } from './words.ts';
 
 const maxTableRows = 200;
 const wide: Size = { width: 1_060, height: 300 };

@@ -114,7 +114,7 @@ describe('the search', () => {
       expect(words).toContain('Kim &lt;b&gt; (18455550123)');
       for (const path of [
         '/threads/18005550100/18455550123',
-        '/calls?number=18455550123&amp;span=all',
+        '/calls?span=all&amp;number=18455550123',
         '/sends?number=18455550123',
       ])
         expect(words).toContain(`[${path}]`);

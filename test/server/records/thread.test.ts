@@ -106,7 +106,7 @@ test('the page of a thread tells texts, senders, calls, rules and state in the o
     State
     Conversation resolved as observed 2026-11-02 10:04:00 , before a newer text of theirs
     Assigned to not known
-    Automatic texts opted out by their text 2026-11-02 10:09:00
+    Automatic texts opted out by a text of theirs 2026-11-02 10:09:00
     Monday, 2 November 2026
     15551000001 10:00
     Where is my &lt;b&gt;lamp&lt;/b&gt;? It was \\u202edue

@@ -1,3 +1,5 @@
+/* How pages name the columns of results, and show their values. */
+
 /** What the end of a column's name says of its values. */
 const units = { pct: '%', seconds: 's', minutes: 'min', hours: 'h', usd: '$' } as const;
 export type Unit = (typeof units)[keyof typeof units] | '';
@@ -11,16 +13,11 @@ export function unitOf(column: string): { name: string; unit: Unit } {
 /** Columns of many views whose names are not those of people. */
 const headings: Readonly<Record<string, string>> = {
   ...{ local_date: 'Day', from_date: 'From', started_at: 'Time', call_started_at: 'Time', sent_at: 'Time' },
-  ...{
-    external_number: 'Number',
-    caller_name: 'Name',
-    account_number: 'Our number',
-    user: 'Agent',
-    user_name: 'Agent',
-  },
+  ...{ external_number: 'Number', caller_name: 'Name', account_number: 'Our number' },
+  ...{ user: 'Agent', user_name: 'Agent' },
 };
 
-/** `half_within_minutes` as `Half within`, `answered_pct` as `Answered %`. */
+/** `half_within_minutes` as `Half within`, `answered_pct` as `Answered %`, `first_reply_at` as `First reply`. */
 export function headingOf(column: string): string {
   const { name, unit } = unitOf(column);
   const words = name.replace(/^(?:is|local)_|_(?:at|name|count)$/g, '').replaceAll('_', ' ');
@@ -28,7 +25,7 @@ export function headingOf(column: string): string {
   return unit === '%' || unit === '$' ? `${heading} ${unit}` : heading;
 }
 
-/** A number with its unit; a dash for null. Durations in a suitable unit: `40 s`, `3.5 min`, `2 h`, `4 d`. */
+/** A number with its unit, durations in their two largest units: `2 min 5 s`; a dash for null. */
 export function formatValue(value: number | null, unit: Unit): string {
   if (value === null) return '–';
   if (unit === '$') return `$${number(value, 2, 2)}`;
@@ -38,15 +35,30 @@ export function formatValue(value: number | null, unit: Unit): string {
   return lengthOf(value * seconds[unit]);
 }
 
-function lengthOf(seconds: number): string {
-  const fine = (value: number) => number(value, 0, value < 10 ? 1 : 0);
-  if (seconds < 100 && seconds !== 60) return `${fine(seconds)}\u00a0s`;
-  if (seconds < 100 * 60 && seconds !== 3_600) return `${fine(seconds / 60)}\u00a0min`;
-  if (seconds < 48 * 3_600) return `${fine(seconds / 3_600)}\u00a0h`;
-  return `${fine(seconds / 86_400)}\u00a0d`;
+/** A duration: `34 s`, `2 min 5 s`, `1 h 2 min`, `4 d`. */
+export function lengthOf(seconds: number | null): string {
+  if (seconds === null) return '–';
+  const whole = Math.round(seconds);
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3_600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ].flatMap(([count, unit]) => (count === 0 ? [] : `${count}\u00a0${unit}`));
+  return parts.slice(0, 2).join(' ') || '0\u00a0s';
 }
 
 /** A number of a table or a sentence, with at least and at most so many decimals. */
 export function number(value: number, least = 0, most = Math.max(least, 1)): string {
   return value.toLocaleString('en', { minimumFractionDigits: least, maximumFractionDigits: most });
 }
+
+/** How a call ended, in words. */
+export const outcomeWords: Readonly<Record<string, string>> = {
+  answered: 'answered',
+  voicemail: 'ended in a mailbox',
+  short_abandoned: 'given up at once',
+  abandoned: 'given up by the caller',
+  missed: 'not answered',
+  unknown: 'outcome not reported',
+};
