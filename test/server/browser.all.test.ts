@@ -208,7 +208,7 @@ describe('a support lead changes the rules on a page', async () => {
     expect(await main(tab)).toContain('These rules can be used: 1 rule.');
     await press(tab, 'Simulate');
     expect(tab.url()).toContain('#outcome');
-    const row = await tab.locator('.simulation tr', { hasText: 'hello' }).innerText();
+    const row = await tab.locator('.rows tr', { hasText: 'hello' }).innerText();
     expect(row).toMatch(/hello\s+on message_received, tried \d+ times?\s+(\d+)\s+\1\s+\$\d/);
     await fits();
     await press(tab, 'Difference');

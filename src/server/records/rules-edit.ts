@@ -4,8 +4,8 @@ import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/ru
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
 import { priceWords, remarksOn } from '../../rules/file/remarks.ts';
-import type { Mode, RuleSet } from '../../rules/rule.ts';
-import { applyRules, RulesChanged, readRuleSet } from '../../rules/versions.ts';
+import type { RuleSet } from '../../rules/rule.ts';
+import { applyRules, RulesChanged } from '../../rules/versions.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { countOf } from '../../shared/format.ts';
 import { linesOf } from '../../shared/line-diff.ts';
@@ -17,7 +17,7 @@ import type { Pages } from '../table.ts';
 import { changeFields, changeOf, fieldOf, maxFormBytes, type TypedChange, typedChange } from './forms.ts';
 import { readNames, renderHelp } from './rules-help.ts';
 import { renderDifference } from './rules-version.ts';
-import { renderSimulation, simulateDraft } from './simulation.ts';
+import { simulateDraft } from './simulation.ts';
 import type { View } from './view.ts';
 
 /* The page on which a support lead changes the rules. It works without JavaScript, and each answer has the text as typed. */
@@ -27,14 +27,6 @@ const maxLength = 200_000;
 
 interface Draft extends TypedChange {
   readonly text: string;
-}
-
-/** What a draft is to replace, and what it can name. */
-interface Standing {
-  readonly inForce: RulesVersion | undefined;
-  /** RULES_MODE of the workers. */
-  readonly allowed: Mode;
-  readonly help: Html;
 }
 
 /** What a button made of a draft. */
@@ -47,21 +39,11 @@ interface Review {
   readonly newer?: number;
 }
 
-interface MarkedProblem extends RulesProblem {
-  readonly level: 'problem' | 'warning' | 'notice';
-}
-
 /** The name of the message on the page of rules after a change. */
 export const appliedRules = 'rules-apply';
 
 export function registerRulesEditor(app: FastifyInstance, context: Context, { db }: Pages, view: View): void {
   const { settings, log, database } = context;
-
-  const readStanding = async (): Promise<Standing> => ({
-    inForce: await readInForce(db),
-    allowed: (await readAllowedMode(db)) ?? 'live',
-    help: renderHelp(await readNames(db, [...settings.notify.targets.keys()])),
-  });
 
   /** Throws a `RulesError` if the text has errors. */
   function rulesOf(text: string): RuleSet {
@@ -72,25 +54,14 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, { db
   async function check({ text }: Draft): Promise<Review> {
     const set = rulesOf(text);
     const { warnings, notices, replies } = await remarksOn(set, db, settings);
-    const remarks = [
-      ...warnings.map((each) => ({ ...each, level: 'warning' as const })),
-      ...notices.map((each) => ({ ...each, level: 'notice' as const })),
-    ].sort((a, b) => a.line - b.line);
+    const remarks = [...problemsOf('warning', warnings, text), ...problemsOf('notice', notices, text)];
     return {
       above: html`<div class="done" role="status"><p>These rules can be used: ${countOf(set.rules.length, 'rule')}.</p>${replies.map((each) => html`<p class="note">${priceWords(each)}</p>`)}</div>
-${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remarks, text)}`,
+${remarks.length > 0 && section(countOf(remarks.length, 'remark'), html`<ul class="plain problems">${remarks}</ul>`)}`,
     };
   }
 
-  async function simulated({ text }: Draft, { inForce }: Standing): Promise<Review> {
-    const draft = rulesOf(text);
-    const isSame = inForce === undefined || inForce.text === text;
-    // This release may not understand those in force.
-    const before = isSame ? undefined : await readRuleSet(db, settings.hoursZone).catch(() => undefined);
-    return { below: renderSimulation(await simulateDraft(db, draft, before), view) };
-  }
-
-  function difference({ text }: Draft, { inForce }: Standing): Review {
+  function difference({ text }: Draft, inForce: RulesVersion | undefined): Review {
     const changes = renderDifference(inForce?.text ?? '', text, 'Difference to the version in force');
     const title = inForce ? `Difference to version ${inForce.version}, which is in force` : 'Difference to no rules';
     return { below: section(title, changes ?? soft('There is none.'), 'outcome') };
@@ -111,20 +82,21 @@ ${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remark
       const above = refusalNote(
         html`${link(`/rules/history/${version}`, `Version ${version}`)} came into force since you opened this page, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. Your text was not applied; it stands below as you left it.`,
       );
-      return {
-        ...difference(draft, { ...(await readStanding()), inForce: newer }),
-        status: 409,
-        newer: version,
-        above,
-      };
+      return { ...difference(draft, newer), status: 409, newer: version, above };
     }
   }
 
+  const buttons: Readonly<Record<string, typeof apply>> = {
+    apply,
+    simulate: async ({ text }) => ({ below: await simulateDraft(db, rulesOf(text), view) }),
+    difference: async (draft) => difference(draft, await readInForce(db)),
+  };
+
   function reviewOf(error: unknown, text: string): Review {
     if (error instanceof RulesError) {
-      const problems = error.problems.map((each) => ({ ...each, level: 'problem' as const }));
-      const title = `${countOf(problems.length, 'error')}, so this cannot be applied`;
-      return { status: 422, above: renderProblems(title, problems, text) };
+      const title = `${countOf(error.problems.length, 'error')}, so this cannot be applied`;
+      const problems = problemsOf('problem', error.problems, text);
+      return { status: 422, above: section(title, html`<ul class="plain problems">${problems}</ul>`) };
     }
     const { status, sentence } = toldOf(error);
     if (status === 500) log.error({ err: error }, 'The page of the rules could not answer');
@@ -132,46 +104,33 @@ ${remarks.length > 0 && renderProblems(countOf(remarks.length, 'remark'), remark
   }
 
   app.get('/rules/edit', async (request, reply) => {
-    const standing = await readStanding();
-    const { text = '', version = 0 } = standing.inForce ?? {};
-    const draft = { text, basedOn: version, by: '', why: '' };
-    return answerPage(reply, renderEditor(draft, request, standing));
+    const { text = '', version: basedOn = 0 } = (await readInForce(db)) ?? {};
+    return answerPage(reply, await renderEditor({ text, basedOn, by: '', why: '' }, request));
   });
 
   app.post('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
     const draft = { ...typedChange(request), text: fieldOf(request, 'text') };
-    let standing: Standing | undefined;
-    let review: Review | undefined;
-    try {
-      standing = await readStanding();
-      const button = fieldOf(request, 'do');
-      if (button === 'apply') review = await apply(draft, request);
-      else if (button === 'simulate') review = await simulated(draft, standing);
-      else review = button === 'difference' ? difference(draft, standing) : await check(draft);
-    } catch (error) {
-      // The typed text stays on the page, whatever failed.
-      review = reviewOf(error, draft.text);
-    }
+    // The typed text stays on the page, whatever failed.
+    const review = await (buttons[fieldOf(request, 'do')] ?? check)(draft, request).catch((error: unknown) =>
+      reviewOf(error, draft.text),
+    );
     if (!review) return reply.redirect(`/rules?done=${appliedRules}`, 303);
-    const page = renderEditor(draft, request, standing, review);
-    return answerPage(reply.code(review.status ?? 200), page);
+    return answerPage(reply.code(review.status ?? 200), await renderEditor(draft, request, review));
   });
 
-  /** `standing` is undefined while it cannot be read. */
-  function renderEditor(
-    draft: Draft,
-    request: FastifyRequest,
-    standing: Standing | undefined,
-    { above, below, newer }: Review = {},
-  ): string {
-    const { inForce, allowed, help } = standing ?? {};
+  async function renderEditor(draft: Draft, request: FastifyRequest, review: Review = {}): Promise<string> {
+    const { above, below, newer } = review;
+    // What can't be read is left out.
+    const inForce = await readInForce(db).catch(() => undefined);
+    const allowed = await readAllowedMode(db).catch(() => undefined);
+    const names = await readNames(db, [...settings.notify.targets.keys()]).catch(() => []);
     const { text } = draft;
     return renderPage({
       title: 'Edit the rules',
       current: '/rules',
-      about: inForce
-        ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a class="link" href="/rules/history">All versions</a> are kept.`
-        : standing && 'No rules were applied yet.',
+      about:
+        inForce &&
+        html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a class="link" href="/rules/history">All versions</a> are kept.`,
       parts: [
         above,
         html`<div class="sheet"><form class="editor" method="post" action="/rules/edit" data-unsaved="${text === (inForce?.text ?? '') ? '' : 'changed'}">
@@ -183,9 +142,9 @@ ${section(
   'Apply',
   html`<div class="change">${changeFields(signInOf(request).user, { ...draft, basedOn: newer ?? draft.basedOn })}
 <button name="do" value="apply">${newer === undefined ? 'Apply' : `Apply over version ${newer}`}</button></div>
-<p class="note">In force for all workers at once${allowed && html`; RULES_MODE is ${allowed}`}. A text with an error is never applied.</p>`,
+<p class="note">In force for all workers at once; RULES_MODE is ${allowed ?? 'live'}. A text with an error is never applied.</p>`,
 )}
-</form>${help}</div>`,
+</form>${renderHelp(names)}</div>`,
       ],
     });
   }
@@ -193,13 +152,11 @@ ${section(
 
 const maxExcerpt = 160;
 
-function renderProblems(title: string, problems: readonly MarkedProblem[], text: string): Html {
+/** Errors or remarks, each with its line of the text. */
+function problemsOf(level: string, problems: readonly RulesProblem[], text: string): Html[] {
   const lines = linesOf(text);
-  return section(
-    title,
-    html`<ul class="plain problems">${problems.map(
-      ({ line, level, message, remedy }) =>
-        html`<li><span class="${level}">Line ${line}</span><div><code>${(lines[line - 1] ?? '').trim().slice(0, maxExcerpt)}</code><p>${withCode(message)} <span class="soft">${withCode(remedy)}</span></p></div></li>`,
-    )}</ul>`,
+  return problems.map(
+    ({ line, message, remedy }) =>
+      html`<li><span class="${level}">Line ${line}</span><div><code>${(lines[line - 1] ?? '').trim().slice(0, maxExcerpt)}</code><p>${withCode(message)} <span class="soft">${withCode(remedy)}</span></p></div></li>`,
   );
 }

@@ -8,23 +8,15 @@ import { countOf, dollars, quantity } from '../../shared/format.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
 import { items, section, soft } from '../page.ts';
+import { type Row, renderTable } from '../table.ts';
 import type { View } from './view.ts';
 
 const days = 7;
 /** Texts, and calls, that a page simulates: some seconds of work. */
 const maxEvents = 2_000;
 
-/** What rules would have done in the last days. */
-export interface Simulation {
-  readonly draft: Report;
-  /** What those in force would have done. Undefined if they are the same, or this release does not understand them. */
-  readonly inForce: Report | undefined;
-  /** Whether there were more events than a page simulates. */
-  readonly isCut: boolean;
-}
-
-/** Simulates a draft, and the rules in force beside it, on the same span: the last seven days, or less if they were busy. */
-export async function simulateDraft(db: Database, draft: RuleSet, inForce: RuleSet | undefined): Promise<Simulation> {
+/** What a draft of the rules would have done in the last seven days, or less if they were busy. */
+export async function simulateDraft(db: Database, draft: RuleSet, view: View): Promise<Html> {
   const to = new Date();
   const [span] = await query<{ from: Date; isCut: boolean }>(
     db,
@@ -36,51 +28,35 @@ export async function simulateDraft(db: Database, draft: RuleSet, inForce: RuleS
         ) as at) cut`,
   );
   const { from = to, isCut = false } = span ?? {};
-  return {
-    draft: await simulate(db, { set: draft, from, to }),
-    inForce: inForce && (await simulate(db, { set: inForce, from, to })),
-    isCut,
-  };
-}
-
-export function renderSimulation({ draft, inForce, isCut }: Simulation, view: View): Html {
-  const before = (name: string) => inForce?.rules.find(({ rule }) => rule === name);
-  const gone = inForce?.rules.filter(({ rule }) => !draft.rules.some((each) => each.rule === rule)) ?? [];
-  const acted = draft.rules.filter(({ examples }) => examples.length > 0);
-  return section(
+  const report = await simulate(db, { set: draft, from, to });
+  const acted = report.rules.filter(({ examples }) => examples.length > 0);
+  const columns = (['rule', 'tried', 'matched', 'texts', 'cost_at_most', 'notes'] as const).map((name) => ({
+    ...{ name, type: /matched|texts|cost/.test(name) ? ('number' as const) : ('text' as const) },
+  }));
+  const rows = [...report.rules.map(rowOf), { ...figuresOf(report), rule: 'All' }];
+  return html`${section(
     'Simulation',
-    html`<p class="note">What these rules would have done from ${view.time(draft.from)} to ${view.time(draft.to)}, had they been live${
-      inForce && ', and in brackets what those in force would have done'
-    }. Nothing was sent or written. ${simulationLimits}${
+    html`<p class="note">What these rules would have done from ${view.time(from)} to ${view.time(to)}, had they been live. Nothing was sent or written. ${simulationLimits}${
       isCut &&
       html` Only the newest ${quantity(maxEvents)} texts or calls are simulated here: <code>${commandName} rules simulate</code> has no limit.`
-    }</p>
-<table class="simulation"><thead><tr><th scope="col">Rule</th><th scope="col" class="number">Matched</th><th scope="col" class="number">Texts</th><th scope="col" class="number">Cost at most</th></tr></thead><tbody>
-${draft.rules.map((each) => row(each, inForce && before(each.rule), inForce && !before(each.rule) ? 'new' : undefined))}
-${gone.map((each) => row({ ...each, matched: 0, messages: 0, micros: 0, blocked: {}, held: 0 }, each, 'removed'))}
-<tr class="whole"><th scope="row">All</th>${figures(draft, inForce)}</tr></tbody></table>
-${acted.map((each) => examplesOf(each, view))}
-${acted.length === 0 && soft('No rule would have matched.')}`,
+    }</p>`,
     'outcome',
-  );
+  )}${renderTable('Simulation', { columns, rows }, { wide: ['tried', 'notes'] }, view.zone)}
+${acted.length === 0 ? soft('No rule would have matched.') : html`<section class="card">${acted.map((each) => examplesOf(each, view))}</section>`}`;
 }
 
-function row(rule: RuleReport, before: RuleReport | undefined, tag: string | undefined): Html {
-  const { rule: name, on, tried, blocked, held, isApprovalNeeded } = rule;
-  const kept = Object.entries(blocked)
-    .sort(([, a], [, b]) => b - a)
-    .map(([reason, count]) => `${quantity(count)} × ${sendReasonWords('DENIED', reason)}`);
-  return html`<tr><th scope="row">${name}${tag && html` <span class="tag">${tag}</span>`}<small>on ${on}, tried ${countOf(tried, 'time')}${
-    kept.length > 0 && `; texts not sent: ${kept.join(', ')}`
-  }${held > 0 && `; ${countOf(held, 'text')} would first wait for the end of quiet hours`}${isApprovalNeeded && '; each text would first wait for approval'}</small></th>${figures(rule, before)}</tr>`;
+function figuresOf({ matched, messages, micros }: Pick<Report, 'matched' | 'messages' | 'micros'>): Row {
+  return { matched: quantity(matched), texts: quantity(messages), cost_at_most: dollars(micros) };
 }
 
-type Figures = Pick<Report, 'matched' | 'messages' | 'micros'>;
-
-function figures(now: Figures, before: Figures | undefined): Html {
-  const cell = (name: keyof Figures, words: (value: number) => string) =>
-    html`<td class="number">${words(now[name])}${before && before[name] !== now[name] && html` <small>(${words(before[name])})</small>`}</td>`;
-  return html`${cell('matched', quantity)}${cell('messages', quantity)}${cell('micros', dollars)}`;
+function rowOf(report: RuleReport): Row {
+  const { rule, on, tried, blocked, held, isApprovalNeeded } = report;
+  const notes = [
+    ...Object.entries(blocked).map(([reason, n]) => `${quantity(n)} × not sent: ${sendReasonWords('DENIED', reason)}`),
+    ...(held > 0 ? [`${countOf(held, 'text')} would first wait for the end of quiet hours`] : []),
+    ...(isApprovalNeeded ? ['each text would first wait for approval'] : []),
+  ].join('; ');
+  return { ...figuresOf(report), rule, tried: `on ${on}, tried ${countOf(tried, 'time')}`, notes: notes || null };
 }
 
 function examplesOf({ rule, examples, matched }: RuleReport, view: View): Html {
