@@ -36,14 +36,13 @@ create table ops.views (
   text_hash text not null -- When it differs, the view is created again.
 );
 
--- The running processes, as each last reported itself, and the receivers that recently checked the subscriptions.
+-- The running processes, as each last reported itself.
 create table ops.processes (
   process_id text primary key,
-  role text, -- web, worker, or start, which is both.
-  started_at timestamptz,
-  seen_at timestamptz, -- Every five seconds while it runs. A process that ends removes its row.
+  role text not null, -- web, worker, or start, which is both.
+  started_at timestamptz not null default now(),
+  seen_at timestamptz not null, -- Every five seconds while it runs. A process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
-  checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_failing_from timestamptz, -- Since when every request has failed, if that lasts or its circuit breaker is open.

@@ -89,12 +89,11 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       db,
       // Killed processes leave their rows.
       sql<Report>`with gone as (
-          delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day' and process_id <> ${processId}
+          delete from ops.processes where seen_at < now() - interval '1 day' and process_id <> ${processId}
         ), reported as (
-          insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
-          values (${processId}, now(), ${sql.join(Object.values(facts))})
-          on conflict (process_id) do update set started_at = coalesce(p.started_at, excluded.started_at),
-            ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}
+          insert into ops.processes (process_id, ${sql.join(names)})
+          values (${processId}, ${sql.join(Object.values(facts))})
+          on conflict (process_id) do update set ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}
         ), ${countingReport(lostWrites.known())}
         select ${reportColumns} from before`,
     );

@@ -234,13 +234,12 @@ test('deliveries that `web` refuses are told by the worker that watches', async 
 
 test('what killed processes reported goes after a day, without a receiver too', async () => {
   await query(
-    `insert into ops.processes (process_id, seen_at, checked_at) values
-       ('killed', now() - interval '25 hours', null), ('of this morning', now() - interval '5 hours', null),
-       ('checks', now() - interval '25 hours', now() - interval '1 hour')`,
+    `insert into ops.processes (process_id, role, seen_at) values
+       ('killed', 'web', now() - interval '25 hours'), ('of this morning', 'web', now() - interval '5 hours')`,
   );
   await watching({}, 'worker');
-  const others = () => query(`select process_id from ops.processes where role is null order by 1`);
-  await expect.poll(others).toEqual([{ process_id: 'checks' }, { process_id: 'of this morning' }]);
+  const others = () => query(`select process_id from ops.processes where seen_at < now() - interval '1 hour'`);
+  await expect.poll(others).toEqual([{ process_id: 'of this morning' }]);
 });
 
 test('a warning that becomes a problem is told again as one, and its end once', async () => {

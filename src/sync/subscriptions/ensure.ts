@@ -13,9 +13,7 @@ import { deliversTo, hookUrl, otherReceiverOf } from './matching.ts';
 import {
   type Ensured,
   type Fault,
-  isFirstCheck,
   markBroken,
-  recordCheck,
   type StoredSubscription,
   storedSubscriptions,
   storeSubscriptions,
@@ -33,8 +31,8 @@ export interface SubscriptionDeps {
   readonly secret: string;
   /** Subscriptions with this secret in their address are ours too, and get an address with the current secret. */
   readonly previousSecret?: string | undefined;
-  /** The receiver's id in ops.processes; undefined in commands. */
-  readonly processId?: string;
+  /** The receiver hasn't checked before. */
+  readonly isFirst?: boolean;
 }
 
 /**
@@ -51,7 +49,7 @@ export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> 
 }
 
 async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
-  const { service, db, publicUrl, secret, processId } = deps;
+  const { service, db, publicUrl, secret, isFirst = false } = deps;
   const stored = await storedSubscriptions(db);
   const { data: listed } = await service.webhooks.list();
   const ensured: Ensured[] = [];
@@ -66,10 +64,8 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   }
   // Stored even if this rejects: each repair has a gap to record.
   for (const each of changedOf(ensured)) logResult(deps, each);
-  const isFirst = processId !== undefined && (await isFirstCheck(db, processId));
   await storeSubscriptions(db, ensured, { isFirst, others: otherReceivers(deps, listed) });
   if (failures.length > 0) throw failures[0];
-  if (processId !== undefined) await recordCheck(db, processId);
   return ensured;
 }
 

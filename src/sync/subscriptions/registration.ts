@@ -27,13 +27,11 @@ export function startWebhookRegistration(
     database,
     log,
     settings: { api, receiver },
-    processId,
   }: {
     readonly service: Service | undefined;
     readonly database: OpenDatabase;
     readonly log: Log;
     readonly settings: Pick<Settings, 'api' | 'receiver'>;
-    readonly processId: string;
   },
   publicUrl: string,
   secret: string,
@@ -44,12 +42,18 @@ export function startWebhookRegistration(
     return { isStarted: false, stop: () => Promise.resolve() };
   }
   const { previousSecret } = receiver;
-  const deps = { service, db: database.db, log, publicUrl, secret, previousSecret, processId };
+  const deps = { service, db: database.db, log, publicUrl, secret, previousSecret };
+  let isFirst = true;
+  async function check(): Promise<void> {
+    await ensureSubscriptions({ ...deps, isFirst }).catch(withScope);
+    isFirst = false;
+  }
+
   const loop = startLoop({
     name: 'Checking the webhook subscriptions',
     everyMs,
     log,
-    job: () => ensureSubscriptions(deps).catch(withScope),
+    job: check,
     retryAfterMs: (failures) => backoffMs({ firstMs: firstRetryMs, maxMs: everyMs }, failures),
   });
   void loop.kick();

@@ -209,18 +209,3 @@ export async function storeSubscriptions(
     );
   });
 }
-
-/** Whether a process has not checked the subscriptions yet. */
-export async function isFirstCheck(db: Database, processId: string): Promise<boolean> {
-  const checked = sql`select from ops.processes where process_id = ${processId} and checked_at is not null`;
-  return (await query(db, checked)).length === 0;
-}
-
-/** Records that a receiver has checked the subscriptions. */
-export async function recordCheck(db: Database, processId: string): Promise<void> {
-  await query(
-    db,
-    sql`insert into ops.processes (process_id, checked_at) values (${processId}, now())
-     on conflict (process_id) do update set checked_at = excluded.checked_at`,
-  );
-}

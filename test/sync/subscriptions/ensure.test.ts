@@ -21,7 +21,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await sandbox.reset();
   sandbox.faults();
-  await query('truncate ops.gaps, ops.subscription_watch, ops.processes');
+  await query('truncate ops.gaps, ops.subscription_watch');
 });
 
 const publicUrl = 'http://127.0.0.1:9/in';
@@ -33,7 +33,7 @@ interface Given {
   readonly asked?: Service;
   readonly own?: string;
   readonly previousSecret?: string;
-  readonly processId?: string;
+  readonly isFirst?: boolean;
 }
 const ensure = ({ asked = service, own = secret, ...rest }: Given = {}) =>
   ensureSubscriptions({ service: asked, db, log, publicUrl, secret: own, ...rest });
@@ -152,11 +152,9 @@ describe('a subscription of ours', () => {
     ['a minute', 'begins to check', '1 minute', 'no receiver ran'],
     ['a minute', 'has checked before', '1 minute', undefined],
   ])('that was not checked for %s by a receiver that %s', async (_, receiver, unchecked, reason) => {
-    const processId = 'ours';
-    await ensure({ processId });
-    if (receiver === 'begins to check') await query('delete from ops.processes');
+    await ensure();
     await query(`update ops.subscription_watch set in_place_at = now() - $1::interval`, unchecked);
-    await ensure({ processId });
+    await ensure({ isFirst: receiver === 'begins to check' });
     expect(new Set(await reasons())).toEqual(new Set(reason ? [reason] : []));
   });
 });
