@@ -10,8 +10,8 @@ const everyMs = 1_000;
 export type Wake = Readonly<Record<'reads' | 'events' | 'steps' | 'sends', () => void>>;
 
 /**
- * Asks once a second what is due, and wakes the loops that do it. So a worker without work asks Postgres one question, in place of
- * one for each loop; these look by themselves only now and then.
+ * Asks once a second what is due, and wakes the loops that do it. So a worker without work asks Postgres one question,
+ * in place of one for each loop; these look by themselves only now and then.
  */
 export function startDueWork(db: Database, log: Log, wake: Wake): Loop {
   let inForce: string | null = null;

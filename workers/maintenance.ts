@@ -13,7 +13,9 @@ import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 
-/** Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled. */
+/**
+ * Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled.
+ */
 const callsEveryMs = 10_000;
 const textsEveryMs = 60_000;
 const pollEveryMs = 5_000;
@@ -46,7 +48,7 @@ export function startMaintenance(deps: {
   const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
   void removal.kick();
   const stopping = new AbortController();
-  // A new release may read what an older one could not.
+  // A new release may read what an older one couldn't.
   const reparsing = reparseDeliveries(inbox, stopping.signal).catch((error: unknown) =>
     log.warn({ err: error }, 'Deliveries that were not recognized could not be parsed again'),
   );

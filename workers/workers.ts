@@ -88,7 +88,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
       onInForce: async (inForce) => {
-        // Rules that this release does not understand keep their hours.
+        // Rules that this release doesn't understand keep their hours.
         if (!inForce && (await readInForce(db))) return;
         const set = inForce ?? parseRules('rules: []', { file: settings.rulesFile, timeZone: settings.hoursZone });
         await adoptCallBackNeed(db, set.missed);

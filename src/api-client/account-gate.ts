@@ -19,8 +19,8 @@ import type { Transport } from './transport/transport.ts';
 export type AccountReads = ReturnType<typeof accountReads>;
 
 /**
- * Finds out whose account answers. Resolves to undefined if it is the mirrored one, else to the reason why not. Rejects with a
- * ServiceError when the service did not tell.
+ * Finds out whose account answers. Resolves to undefined if it is the mirrored one, else to the reason why not. Rejects
+ * with a ServiceError when the service didn't tell.
  */
 export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
 
@@ -71,7 +71,10 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     }
   }
 
-  /** Resolves when a check of at most this age recognized the account. Rejects with the reason, as an error of `operation`. */
+  /**
+   * Resolves when a check of at most this age recognized the account. Rejects with the reason, as an error of
+   * `operation`.
+   */
   async function recognized(operation: string, maxAgeMs: number, signal: AbortSignal | undefined): Promise<void> {
     const asked = now();
     for (let runs = 0; recognizedAt === undefined || recognizedAt < asked - maxAgeMs; runs += 1) {
@@ -116,7 +119,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     } satisfies Transport,
     /** Resolves after a check that began now recognized the account. Rejects with `ServiceError`. */
     confirm: (operation: string, signal: AbortSignal | undefined) => recognized(operation, 0, signal),
-    /** Why the account is not recognized; undefined when it is, or when nothing is known yet. */
+    /** Why the account isn't recognized; undefined when it is, or when nothing is known yet. */
     problem: (): string | undefined => problem,
   };
 }

@@ -45,7 +45,9 @@ export interface ServiceOptions {
   retry?: Partial<RetryPolicy> | undefined;
   limits?: Partial<Limits> | undefined;
   circuit?: Partial<CircuitPolicy> | undefined;
-  /** Recognizes the account before anything is asked of it, and before an absence is believed. Default: any account is. */
+  /**
+   * Recognizes the account before anything is asked of it, and before an absence is believed. Default: any account is.
+   */
   checkAccount?: AccountCheck | undefined;
   /** Called after every request, with its outcome. */
   onAnswer?: ((moment: RequestAttempt) => void) | undefined;
@@ -55,7 +57,9 @@ export interface ServiceOptions {
 /** The API of one account, sections 4.1 to 4.7 of the specification. */
 export type Service = ReturnType<typeof createService>;
 
-/** Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` or `apiKey` cannot be one. */
+/**
+ * Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` or `apiKey` can't be one.
+ */
 export function createService(options: ServiceOptions) {
   const { apiKey, log = silent, onAnswer, clock = systemClock } = options;
   const base = parseBase(options.baseUrl);
@@ -75,9 +79,11 @@ export function createService(options: ServiceOptions) {
     ...createResources(transport),
     /** Whether calls are let through at present. */
     circuit: { state: throttle.circuit, failingMs: throttle.failingMs },
-    /** Why the account that answers is not the mirrored one; undefined when it is, or when nothing is known yet. */
+    /** Why the account that answers isn't the mirrored one; undefined when it is, or when nothing is known yet. */
     accountProblem: () => gate?.problem(),
-    /** Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist. */
+    /**
+     * Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist.
+     */
     confirmAccount: async (operation: string, signal?: AbortSignal) => gate?.confirm(operation, signal),
     /** How many requests this process made in the last minute. */
     requestsOfLastMinute: count.lastMinute,

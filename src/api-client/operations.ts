@@ -57,7 +57,10 @@ interface Row<R extends Route, T, A extends unknown[]> {
   readonly isOnce?: true;
   /** Costs money. Section 7 promises that an error with the envelope had no effect. */
   readonly isBilled?: true;
-  /** What a call sends. Its parameters have no default values, since their number tells where the options of a call stand. */
+  /**
+   * What a call sends. Its parameters have no default values, since their number tells where the options of a call
+   * stand.
+   */
   readonly takes?: (...given: A) => Sent<R>;
   readonly gives: Read<T>;
 }
@@ -81,8 +84,9 @@ const readState = one('conversation', conversationState);
 const readSubscription = one('webhook', subscription);
 
 /**
- * Every operation of the service (sections 4.1 to 4.7): its row is a method of the client, a line of docs/api-coverage.md, and the
- * scope that `doctor` asks for. Numbers may be formatted. Every method rejects with `ServiceError` and nothing else.
+ * Every operation of the service (sections 4.1 to 4.7): its row is a method of the client, a line of
+ * docs/api-coverage.md, and the scope that `doctor` asks for. Numbers may be formatted. Every method rejects with
+ * `ServiceError` and nothing else.
  */
 export const operations = {
   lines: {
@@ -96,12 +100,14 @@ export const operations = {
       }),
       gives: one('blocked', blockedSender),
     }),
-    /** `not_found` when the number is not blocked. */
+    /** `not_found` when the number isn't blocked. */
     blocked: operation('GET /sms/lines/{line}/blocked/{number}', 'sms:read', {
       takes: (line: string, number: string) => ({ path: at({ line, number }) }),
       gives: one('blocked', blockedSender),
     }),
-    /** Marks the line's messages read for the calling user, all or those after `since` (RFC 3339). Refuses an API key. */
+    /**
+     * Marks the line's messages read for the calling user, all or those after `since` (RFC 3339). Refuses an API key.
+     */
     markRead: operation('POST /sms/lines/{line}/read', 'messages:write', {
       takes: (line: string, body?: { since?: string | undefined }) => ({
         path: { line: normalizeNumber(line) },
@@ -116,10 +122,10 @@ export const operations = {
      * Bills the account: status 201 is sent and charged; 200 means every recipient was skipped, at no charge.
      *
      * At most one request leaves, whatever comes back. A `ServiceError` with effect `none` proves that nothing was sent or
-     * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that is not the
+     * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that isn't the
      * service's own) the message may have been sent: read the thread to find out, and never send it again for that reason.
      *
-     * The service refuses a `from` that is not yours or has no SMS with `permission_denied`, and a destination without a rate or a
+     * The service refuses a `from` that isn't yours or has no SMS with `permission_denied`, and a destination without a rate or a
      * request over a limit of section 8 with `invalid_request`.
      * `skipped[].to` holds a recipient as given here; the service skips one that is no phone number as `invalid`.
      */
@@ -145,8 +151,8 @@ export const operations = {
       gives: threadRead,
     }),
     /**
-     * Idempotent without a `comment`. With one it is never repeated, because each request adds the note: when in doubt, resolve
-     * again without it.
+     * Idempotent without a `comment`. With one it is never repeated, because each request adds the note: when in doubt,
+     * resolve again without it.
      */
     resolve: operation('POST /sms/conversations/{line}/{number}/resolve', 'sms:write', {
       takes: (pair: Pair, resolution?: Resolution) => {
@@ -162,7 +168,7 @@ export const operations = {
       takes: (pair: Pair, comment: string) => ({ path: at(pair), body: { comment } }),
       gives: readState,
     }),
-    /** To a user, or with null to nobody. Does not change whether it is resolved. */
+    /** To a user, or with null to nobody. Doesn't change whether it is resolved. */
     assign: operation('POST /sms/conversations/{line}/{number}/assign', 'sms:write', {
       takes: (pair: Pair, userId: number | null) => ({ path: at(pair), body: { userId } }),
       gives: readState,
@@ -180,7 +186,7 @@ export const operations = {
       }),
       gives: nothing,
     }),
-    /** Cannot be undone. `permission_denied` also where the account restricts deleting. */
+    /** Can't be undone. `permission_denied` also where the account restricts deleting. */
     deleteMessage: operation('DELETE /sms/conversations/{line}/{number}/messages/{id}', 'messages:write', {
       takes: (pair: Pair, id: ObjectId) => ({ path: { ...at(pair), id } }),
       gives: nothing,
@@ -239,11 +245,11 @@ export const operations = {
       takes: (body: CallSearch) => ({ body }),
       gives: callPage,
     }),
-    /** `not_found` when it is not the account's. */
+    /** `not_found` when it isn't the account's. */
     get: operation('GET /calls/{callid}', 'reports:read', { takes: ofCall, gives: one('call', call) }),
     /**
-     * An empty list is normal. `not_found` when the call is not the account's. Everyone is refused where the account asks for
-     * another verification before sensitive content.
+     * An empty list is normal. `not_found` when the call isn't the account's. Everyone is refused where the account
+     * asks for another verification before sensitive content.
      */
     recordings: operation('GET /calls/{callid}/recordings', 'recordings:read', {
       takes: ofCall,
@@ -256,14 +262,14 @@ export const operations = {
     }),
   },
 
-  /** The specification does not show `get`, `create` and `remove`: they follow its conventions. */
+  /** The specification doesn't show `get`, `create` and `remove`: they follow its conventions. */
   webhooks: {
     /** The service filters by `enabled: true` only. */
     list: operation('GET /webhooks', 'webhooks:read', {
       takes: (query?: { type?: NewSubscription['type']; enabled?: true }) => ({ query }),
       gives: listOf('webhooks', subscription),
     }),
-    /** The live list of event types. The answer's shape is not specified. */
+    /** The live list of event types. The answer's shape isn't specified. */
     types: operation('GET /webhooks/types', 'webhooks:read', { gives: listOf('types', typeName) }),
     get: operation('GET /webhooks/{id}', 'webhooks:read', { takes: ofId, gives: readSubscription }),
     create: operation('POST /webhooks', 'webhooks:write', {
@@ -271,12 +277,12 @@ export const operations = {
       takes: (body: NewSubscription) => ({ body }),
       gives: readSubscription,
     }),
-    /** Merges, and answers what is stored. PATCH does the same, and its details are not shown. */
+    /** Merges, and answers what is stored. PATCH does the same, and its details aren't shown. */
     update: operation('PUT /webhooks/{id}', 'webhooks:write', {
       takes: (id: ObjectId, body: SubscriptionChanges) => ({ path: { id }, body }),
       gives: readSubscription,
     }),
-    /** `not_found` when it is not the account's. */
+    /** `not_found` when it isn't the account's. */
     disable: operation('POST /webhooks/{id}/disable', 'webhooks:write', { takes: ofId, gives: readSubscription }),
     remove: operation('DELETE /webhooks/{id}', 'webhooks:write', { takes: ofId, gives: nothing }),
   },
@@ -292,7 +298,7 @@ export type Resources = { readonly [R in keyof Table]: { readonly [V in keyof Ta
 
 export type Messages = Resources['messages'];
 
-/** A row whose types do not matter. */
+/** A row whose types don't matter. */
 type AnyRow = Omit<Row<Route, unknown, never>, 'takes'> & { readonly takes?: (...given: never[]) => object };
 
 /** Makes a method of every operation. */

@@ -18,7 +18,7 @@ export interface Pair {
 }
 
 export interface ThreadPage {
-  /** The service refuses one out of its range, which is not specified, with `invalid_request`. */
+  /** The service refuses one out of its range, which isn't specified, with `invalid_request`. */
   limit?: number | undefined;
   offset?: number | undefined;
   /** Marks the returned messages read for the calling user. Only true is ever sent. */
@@ -121,7 +121,7 @@ interface Addressed {
 export type SendRequest = Addressed &
   ({ message: string; attachments?: readonly Attachment[] } | { message?: string; attachments: readonly Attachment[] });
 
-/** The body of a send. Recipients are not normalised: the service does that, and reports skipped ones as given (2.3). */
+/** The body of a send. Recipients aren't normalised: the service does that, and reports skipped ones as given (2.3). */
 export function sendBody({ from, to, message, attachments }: SendRequest) {
   return { from: from.replace(/\D+/g, ''), to, message, attachments };
 }

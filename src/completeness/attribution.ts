@@ -7,15 +7,16 @@ import { recordFollowing } from '../warehouse/what-follows.ts';
 import { secondOf } from './coverage/listing.ts';
 
 /*
- * Calls are attributed to queues, huntgroups and users by their legs, whose fields are not specified. So once a night the service is
- * asked which calls of a closed local day passed each of them: a filtered search lists exactly those (section 4.6). They attribute
- * what legs leave open. What it lists by them, and by direction and status, is compared with what is held. Calls that only one of
- * both has are read again, and an hour later the day is asked once more: what differs then is kept in ops.attribution_days.
+ * Calls are attributed to queues, huntgroups and users by their legs, whose fields aren't specified. So once a night
+ * the service is asked which calls of a closed local day passed each of them: a filtered search lists exactly those
+ * (section 4.6). They attribute what legs leave open. What it lists by them, and by direction and status, is compared
+ * with what is held. Calls that only one of both has are read again, and an hour later the day is asked once more: what
+ * differs then is kept in ops.attribution_days.
  */
 
 /** Requests for one round of a day, about; days back in which a day is asked; calls that a difference names. */
 const [maxRequests, maxDays, maxCalls] = [200, 7, 100];
-/** A name that does not exist: a service that lists calls for it ignores the filter. */
+/** A name that doesn't exist: a service that lists calls for it ignores the filter. */
 const unusedName = 'trunkline-nobody';
 
 interface AttributionDeps {
@@ -30,14 +31,14 @@ type ClosedDay = TimeRange & { readonly date: string; readonly isAgain: boolean 
 type Figure = { readonly kind: string; readonly name: string };
 type Compared = { readonly theirs: number; readonly ours: number; readonly callIds: readonly string[] };
 
-/** Section 4.6 does not show the names. A user is named by the id "used everywhere else" (section 2.8). */
+/** Section 4.6 doesn't show the names. A user is named by the id "used everywhere else" (section 2.8). */
 function filtersOf({ kind, name }: Figure): CallFilters {
   if (kind !== 'status') return { [`${kind}s`]: [name] };
   const [direction, status] = name.split(' ') as ['inbound', 'answered'];
   return { directions: [direction], statuses: [status] };
 }
 
-/** Claims the newest local day that has calls, is not finished, and of which all hours are proven complete. */
+/** Claims the newest local day that has calls, isn't finished, and of which all hours are proven complete. */
 async function claimDay(db: Database): Promise<ClosedDay | undefined> {
   const [day] = await query(
     db,
@@ -63,8 +64,9 @@ async function claimDay(db: Database): Promise<ClosedDay | undefined> {
 }
 
 /**
- * Direction and status; the queues and huntgroups of the last 90 days, then the users, each kind behind a name that must list
- * nothing. The order of users depends on the day, so that all get their turn where they are too many for a night.
+ * Direction and status; the queues and huntgroups of the last 90 days, then the users, each kind behind a name that
+ * must list nothing. The order of users depends on the day, so that all get their turn where they are too many for a
+ * night.
  */
 const figuresOf = (db: Database, { date }: ClosedDay) =>
   query(
@@ -99,13 +101,16 @@ function isOf({ kind, name }: Figure) {
     or c.legs_fetched_at is null and ${isEnd})`;
 }
 
-/** Attributes the held calls of a listing where nothing does so yet, and compares it with what is held. Erased people do not count. */
+/**
+ * Attributes the held calls of a listing where nothing does so yet, and compares it with what is held. Erased people
+ * don't count.
+ */
 async function attribute(tx: Transaction, day: ClosedDay, figure: Figure, ids: readonly string[]): Promise<Compared> {
   const { kind, name } = figure;
   const isUser = kind === 'user';
   const [found] = await query(
     tx,
-    // Of a user it is not known how they took part.
+    // Of a user it isn't known how they took part.
     sql<Compared & { starts: Date[] }>`with known as materialized (
        select c.call_id, c.started_at, c.is_erased or c.deleted_at is not null as is_gone, c.is_erased, c.call_id = any(${ids}) as is_listed, coalesce(${isOf(figure)}, false) as is_held
        from warehouse.calls c
@@ -136,7 +141,7 @@ export function createAttribution({ db, service, log, notify }: AttributionDeps)
   async function list({ from, to }: ClosedDay, figure: Figure, signal: AbortSignal | undefined) {
     const calls = new Map<string, number | undefined>();
     for (let requests = 1, offset = 0; ; requests += 1) {
-      // Section 4.6 does not say whether the ends of a window belong to it.
+      // Section 4.6 doesn't say whether the ends of a window belong to it.
       const search = { start: from - 1, end: to, limit: 500, offset, filters: filtersOf(figure) };
       const answer = await service.calls.search(search, signal && { signal }).catch((error: unknown) => {
         if (error instanceof ServiceError && error.advice === 'refused') return undefined;
@@ -179,7 +184,9 @@ export function createAttribution({ db, service, log, notify }: AttributionDeps)
   }
 
   return {
-    /** Asks for one day that is due. Resolves to whether there was one. Rejects only when the database cannot be reached. */
+    /**
+     * Asks for one day that is due. Resolves to whether there was one. Rejects only when the database can't be reached.
+     */
     async round(signal?: AbortSignal): Promise<boolean> {
       const day = await claimDay(db);
       if (!day) return false;

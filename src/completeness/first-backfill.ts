@@ -83,7 +83,9 @@ async function round({ log, days, ...deps }: FirstBackfillDeps, signal: AbortSig
   return false;
 }
 
-/** Opens the first part, or the second one when the first is done. Returns the opened part, or whether both are done. */
+/**
+ * Opens the first part, or the second one when the first is done. Returns the opened part, or whether both are done.
+ */
 async function openNext(db: Database, days: number): Promise<'calls' | 'threads' | 'done' | undefined> {
   const parts = await query<{ stream: string; from: Date; to: Date; isFinished: boolean }>(
     db,
@@ -138,7 +140,10 @@ function hold(db: Database, id: string, ms: number): Promise<unknown> {
   );
 }
 
-/** Records how far the probes are, which gap detection makes. Returns the number of found conversations when none is left. */
+/**
+ * Records how far the probes are, which gap detection makes. Returns the number of found conversations when none is
+ * left.
+ */
 async function followProbes(db: Database, { id }: Part): Promise<number | undefined> {
   const { open: unprobed, underWay, found, empty } = await probingProgress(db);
   const left = unprobed + underWay;

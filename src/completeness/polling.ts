@@ -6,9 +6,10 @@ import type { Reconciler } from './coverage/reconcile.ts';
 import type { GapDetection } from './gaps/gap-detection.ts';
 
 /*
- * Without a public address the service announces nothing, so it is asked every 15 seconds which calls ended and how many unread
- * texts each line has. A round costs two or three requests and at most `maxReads` reads of threads; what is found is read as if a
- * webhook had announced it. A stream whose subscription is in place is polled only while nothing arrives.
+ * Without a public address the service announces nothing, so it is asked every 15 seconds which calls ended and how
+ * many unread texts each line has. A round costs two or three requests and at most `maxReads` reads of threads; what is
+ * found is read as if a webhook had announced it. A stream whose subscription is in place is polled only while nothing
+ * arrives.
  */
 
 /** Seconds between two polls, of all processes together. */
@@ -63,7 +64,7 @@ export function createPolling({
   }
 
   return {
-    /** Polls unless another process did so lately. Rejects only when the database cannot be reached. */
+    /** Polls unless another process did so lately. Rejects only when the database can't be reached. */
     async round(signal: AbortSignal): Promise<void> {
       const streams = await unannounced();
       const at = streams.length > 0 ? await claimPoll(db, everySeconds) : undefined;

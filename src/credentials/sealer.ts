@@ -7,7 +7,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const textAt = nonceBytes + tagBytes;
 
-/** Encrypts links for storage: AES-256-GCM with a key derived from `secret`. Sealing the same link again gives another value. */
+/**
+ * Encrypts links for storage: AES-256-GCM with a key derived from `secret`. Sealing the same link again gives another
+ * value.
+ */
 export function createSealer(secret: string): LinkSealer {
   const key = Buffer.from(hkdfSync('sha256', secret, 'trunkline', 'links at rest', 32));
   return {
@@ -32,7 +35,10 @@ export function createSealer(secret: string): LinkSealer {
   };
 }
 
-/** The sealer of links. Without ENCRYPTION_KEY its key is derived from API_KEY, which a database dump does not hold either. */
+/**
+ * The sealer of links. Without ENCRYPTION_KEY its key is derived from API_KEY, which a database dump doesn't hold
+ * either.
+ */
 export function linkSealer({ api, encryptionKey }: Pick<Settings, 'api' | 'encryptionKey'>): LinkSealer | undefined {
   const secret = encryptionKey ?? api.key;
   return secret === undefined ? undefined : createSealer(secret);

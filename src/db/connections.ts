@@ -14,7 +14,10 @@ const longestPauseMs = 500;
  * later.
  */
 const keepAliveMs = 10_000;
-/** Minimum age in milliseconds of a read-only session that is replaced, so that a busy pool doesn't reconnect all the time. */
+/**
+ * Minimum age in milliseconds of a read-only session that is replaced, so that a busy pool doesn't reconnect all the
+ * time.
+ */
 const replaceAfterMs = 1_000;
 /** Minimum milliseconds between two warnings about the same connection limit. */
 const warnAgainMs = 60_000;
@@ -22,7 +25,8 @@ const warnAgainMs = 60_000;
 /**
  * Opens a pool whose connections are prepared by {@link prepareSession}. If a limit or a full pooler refuses a
  * connection, the pool logs which one and retries for a few seconds, because another connection may be closed
- * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use. Where `isReadOnly`, a write is refused as it should be.
+ * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use. Where `isReadOnly`, a write is
+ * refused as it should be.
  */
 export function openPool(
   url: string,

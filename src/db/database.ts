@@ -134,7 +134,9 @@ function storable(parameter: unknown): unknown {
 /** A statement of the `sql` tag, or a text with `$1…` and its parameters. */
 type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: readonly unknown[]];
 
-/** Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``. */
+/**
+ * Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``.
+ */
 export async function query<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const run = async () => (await db.executeQuery(compiled(db, statement))).rows;
   // Safe to repeat: a single statement is rolled back completely. REINDEX, for example, can end it with a deadlock.

@@ -33,7 +33,8 @@ export interface MigrationOutcome {
 /**
  * Migrates the schema: migrations, then functions and triggers, then the `reporting` views. Many processes may run it
  * at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database.
- * Throws `OldDatabase` if another text of a migration was applied, and `OtherEncoding` if the database doesn't store UTF-8.
+ * Throws `OldDatabase` if another text of a migration was applied, and `OtherEncoding` if the database doesn't store
+ * UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });

@@ -35,9 +35,9 @@ export interface Claim extends Target {
   readonly claimedAt: Date;
   /** Failed reads in a row before this one. */
   readonly attempts: number;
-  /** Reads in a row that did not find it. */
+  /** Reads in a row that didn't find it. */
   readonly misses: number;
-  /** How long its reads have been refused; undefined if the last one was not. */
+  /** How long its reads have been refused; undefined if the last one wasn't. */
   readonly refusedSeconds?: number | undefined;
   /** No read of it was finished yet. */
   readonly isNew: boolean;
@@ -54,7 +54,7 @@ export interface Claim extends Target {
   readonly deliveryId?: string | undefined;
 }
 
-/** How a read ended for good: `active` if it was mirrored, else why it cannot be. */
+/** How a read ended for good: `active` if it was mirrored, else why it can't be. */
 export type TargetState = 'active' | 'gone' | 'forbidden' | 'refused';
 
 export interface FinishedTarget extends Claim {
@@ -62,7 +62,10 @@ export interface FinishedTarget extends Claim {
   readonly error: string | undefined;
   /** Schedules a recheck so many seconds from now. */
   readonly recheckSeconds?: number | undefined;
-  /** Whether the read found the target. Default: if its state is active. An unconfirmed target that was not found is deferred. */
+  /**
+   * Whether the read found the target. Default: if its state is active. An unconfirmed target that wasn't found is
+   * deferred.
+   */
   readonly isFound?: boolean;
 }
 
@@ -73,14 +76,18 @@ const clockTolerance = sql`interval '50 ms'`;
 const leaseMs = 5_000;
 const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 
-/** A claim that lapsed has not ended: the process died, or Postgres was away. The target (`t`) is read again at once, but only once. */
+/**
+ * A claim that lapsed hasn't ended: the process died, or Postgres was away. The target (`t`) is read again at once, but
+ * only once.
+ */
 const isPutOff = sql`(t.claimed_until > '-infinity' and t.attempts > 0)`;
 
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
 /**
- * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_put_off` are only made due later:
- * by up to an hour, ever longer. Their waits are random, so that what ends its process again soon does so alone.
+ * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_put_off` are
+ * only made due later: by up to an hour, ever longer. Their waits are random, so that what ends its process again soon
+ * does so alone.
  */
 const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, put_off as (
     update ops.sync_targets t set claimed_until = '-infinity', attempts = t.attempts + 1,
@@ -103,8 +110,8 @@ function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
 }
 
 /**
- * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a reference
- * that arrives during the read causes another one.
+ * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a
+ * reference that arrives during the read causes another one.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
   return (await hotQuery(db, claimingTargets(targets))).map(claimOf);
@@ -121,8 +128,8 @@ export const claimingTargets = (targets: readonly Target[]) => sql<ClaimRow>`wit
    ) ${beginReads()}`;
 
 /**
- * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even when their
- * parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
+ * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even
+ * when their parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
  */
 export async function claimDue(
   db: Database,
@@ -145,8 +152,8 @@ export function claimingDue(kinds: readonly TargetKind[], max: number, floor?: D
 }
 
 /**
- * Whether live reads have been due for a second without a handler, so that other work should wait. After a minute they no longer
- * count: something else is in their way.
+ * Whether live reads have been due for a second without a handler, so that other work should wait. After a minute they
+ * no longer count: something else is in their way.
  */
 export async function areReadsWaiting(db: Database): Promise<boolean> {
   const rows = await hotQuery(
@@ -159,8 +166,8 @@ export async function areReadsWaiting(db: Database): Promise<boolean> {
 }
 
 /**
- * Claims up to `max` deferred targets: rank `single` before `bulk`, and newest first in each, so that real targets do not wait
- * for forged ones.
+ * Claims up to `max` deferred targets: rank `single` before `bulk`, and newest first in each, so that real targets
+ * don't wait for forged ones.
  */
 export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
   const claims: Claim[] = [];
@@ -173,8 +180,8 @@ export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[
 }
 
 /**
- * Joins the locked rows by their place: a search for each key would visit all its versions while a snapshot is held. A row that
- * changes between the search and its lock is left to the next claim.
+ * Joins the locked rows by their place: a search for each key would visit all its versions while a snapshot is held. A
+ * row that changes between the search and its lock is left to the next claim.
  */
 const claimingRanked = (
   kinds: readonly TargetKind[],
@@ -189,10 +196,10 @@ const claimingRanked = (
      order by due_at ${sql.raw(order)} limit ${max} for update skip locked
    ) ${beginReads(sql`t.ctid = due.place`)}`;
 
-/** The rank of a deferred target `t`: the lowest if a read did not find it. */
+/** The rank of a deferred target `t`: the lowest if a read didn't find it. */
 const deferredRank = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.bulk)} else ${sql.lit(unconfirmed.single)} end`;
 
-/** Releases claims that were not read. With `defer`, their targets get one of the ranks of unconfirmed ones. */
+/** Releases claims that weren't read. With `defer`, their targets get one of the ranks of unconfirmed ones. */
 export async function releaseClaims(
   db: Database,
   claims: readonly Claim[],
@@ -227,8 +234,8 @@ const versionsOf = (claims: readonly Claim[]) =>
   relation('c', claims, { kind: 'text', key: 'text', version: 'bigint' });
 
 /**
- * Finishes reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the targets to
- * enqueue. A delivery can lock follow-ups in another order: both transactions retry after a deadlock.
+ * Finishes reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the
+ * targets to enqueue. A delivery can lock follow-ups in another order: both transactions retry after a deadlock.
  */
 export async function finishTargets(
   tx: Transaction,
@@ -271,7 +278,7 @@ export async function finishTargets(
   return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps))];
 }
 
-/** Records a read that will be retried. `countsAsAttempt` is false if the target itself was not requested. */
+/** Records a read that will be retried. `countsAsAttempt` is false if the target itself wasn't requested. */
 export async function failTarget(
   db: Database,
   claim: Claim,
@@ -290,8 +297,8 @@ export async function failTarget(
 }
 
 /**
- * Deletes unconfirmed targets: an hour after their last read if no read found them; after a week if the service refuses them,
- * or forbids a thread whose line is not the account's. Returns how many.
+ * Deletes unconfirmed targets: an hour after their last read if no read found them; after a week if the service refuses
+ * them, or forbids a thread whose line isn't the account's. Returns how many.
  */
 export async function forgetUnconfirmed(db: Database): Promise<number> {
   const rows = await query(
@@ -316,7 +323,7 @@ const renewEveryMs = 1_500;
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
-  /** Releases a claim whose end could not be recorded: gives it back once Postgres answers. */
+  /** Releases a claim whose end couldn't be recorded: gives it back once Postgres answers. */
   giveBack(claim: Claim): void;
 }
 
@@ -330,7 +337,7 @@ export function createLeases(db: Database): Leases {
     returned = [];
     if (owed.length > 0) await releaseClaims(db, owed).catch(() => returned.push(...owed));
     const aged = [...held].filter(([, since]) => performance.now() - since >= renewEveryMs).map(([claim]) => claim);
-    // A claim that cannot be renewed lapses: its target may be read twice, which is harmless.
+    // A claim that can't be renewed lapses: its target may be read twice, which is harmless.
     if (aged.length > 0) await renewClaims(db, aged).catch(() => undefined);
     timer = held.size + returned.length > 0 ? setTimeout(renew, renewEveryMs) : undefined;
   }

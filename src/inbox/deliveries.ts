@@ -77,8 +77,9 @@ export interface Accepted {
 
 export interface Inbox {
   /**
-   * Commits the delivery and marks its targets dirty, in one transaction. A delivery without references, or with too many, is
-   * stored as not recognized. Rejects when the commit is not certain: the sender must repeat it, which is harmless.
+   * Commits the delivery and marks its targets dirty, in one transaction. A delivery without references, or with too
+   * many, is stored as not recognized. Rejects when the commit isn't certain: the sender must repeat it, which is
+   * harmless.
    */
   accept(delivery: Delivery): Promise<Accepted>;
   /** Deliveries waiting for their commit. */
@@ -101,8 +102,8 @@ const maxTries = 3;
 const batching = { inFlight: 2, max: 1_000 };
 
 /**
- * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` redacts deliveries
- * about people who were erased, and `accepted` remembers the targets of the others.
+ * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` redacts
+ * deliveries about people who were erased, and `accepted` remembers the targets of the others.
  */
 export function createInbox(
   { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
@@ -241,7 +242,7 @@ function insertStatement(
     select ids, (select coalesce(json_agg(due), '[]') from due) as due from accepted`;
 }
 
-/** A ringing call is not in call history yet. */
+/** A ringing call isn't in call history yet. */
 const liveCallSeconds = 60;
 
 /** The targets of references, and the ids of texts whose threads the mirror may know. */
@@ -267,8 +268,8 @@ function targetOf(reference: ThreadReference | CallReference): ReferencedTarget 
 }
 
 /**
- * Adds to deliveries that name texts only by id the threads in which the mirror holds these texts: the API cannot read a text
- * by its id (section 4.2). A text that is not mirrored yet adds nothing.
+ * Adds to deliveries that name texts only by id the threads in which the mirror holds these texts: the API can't read a
+ * text by its id (section 4.2). A text that isn't mirrored yet adds nothing.
  */
 export async function locateMessages<
   D extends { targets: readonly ReferencedTarget[]; messageIds?: readonly string[] },

@@ -40,7 +40,7 @@ const maxAtOnce = 500;
 /** Milliseconds after a failure before a queue is tried again. */
 const failedRestMs = 5_000;
 
-/** Milliseconds that `close` waits for a queue that does not answer; the sweep reads the rest. */
+/** Milliseconds that `close` waits for a queue that doesn't answer; the sweep reads the rest. */
 const closeMs = 500;
 
 export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notifier {

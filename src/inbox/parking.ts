@@ -26,7 +26,9 @@ export async function parkStream(
   );
 }
 
-/** Resumes the streams of these kinds. Those that no missing scope parked try again at once, since the key is accepted. */
+/**
+ * Resumes the streams of these kinds. Those that no missing scope parked try again at once, since the key is accepted.
+ */
 export async function resumeStreams(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(db, sql`delete from ops.streams where kind = any(${kinds})`);
   await query(

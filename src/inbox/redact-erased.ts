@@ -7,7 +7,7 @@ import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
 export const erasedRefreshMs = 2_000;
-/** A body with more numbers cannot be judged in time, and is not kept. */
+/** A body with more numbers can't be judged in time, and isn't kept. */
 const maxNumbers = 20_000;
 
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {

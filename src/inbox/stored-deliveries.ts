@@ -30,7 +30,7 @@ export interface StoredDelivery {
   readonly isErased: boolean;
   /** Without secrets and addresses; empty when it is erased, or not read. */
   readonly body: string;
-  /** How many bytes of a body that could not be read are kept in `secrets.bodies`. */
+  /** How many bytes of a body that couldn't be read are kept in `secrets.bodies`. */
   readonly unreadBytes: number | null;
 }
 
@@ -96,15 +96,15 @@ export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayR
   });
 }
 
-/** The body of a delivery as it arrived, if it could not be read. */
+/** The body of a delivery as it arrived, if it couldn't be read. */
 export async function unreadBody(db: Database, id: string): Promise<Buffer | undefined> {
   const [found] = await query(db, sql<{ bytes: Buffer }>`select bytes from secrets.bodies where delivery_id = ${id}`);
   return found?.bytes;
 }
 
 /**
- * Extracts references from the deliveries that were not recognized with this release, and marks their targets dirty. Counts the
- * deliveries that are recognized now.
+ * Extracts references from the deliveries that weren't recognized with this release, and marks their targets dirty.
+ * Counts the deliveries that are recognized now.
  */
 export async function reparseDeliveries(deps: InboxDeps, signal?: AbortSignal): Promise<ReplayResult> {
   const lines = new Set(await ourLines(deps.db));
@@ -200,7 +200,10 @@ async function inBatches(
   }
 }
 
-/** Marks the targets of deliveries dirty, each once: with rank `bulk` those of deliveries with many references, else `priority`. */
+/**
+ * Marks the targets of deliveries dirty, each once: with rank `bulk` those of deliveries with many references, else
+ * `priority`.
+ */
 async function markRanked(
   tx: Transaction,
   deliveries: readonly { readonly id: string; readonly targets: readonly Target[] }[],

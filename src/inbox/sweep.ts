@@ -11,8 +11,9 @@ import { parkedKinds } from './parking.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
 
 /*
- * A job is only a hint that a target is due. The sweep reads what has no job, straight from `ops.sync_targets`: history, rechecks,
- * retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs seconds.
+ * A job is only a hint that a target is due. The sweep reads what has no job, straight from `ops.sync_targets`:
+ * history, rechecks, retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs
+ * seconds.
  */
 
 /** Milliseconds between two sweeps that nobody asked for. */
@@ -144,12 +145,12 @@ function markOverdue(
   );
 }
 
-/** The last one or two reads of the target failed, but not because it was not found. */
+/** The last one or two reads of the target failed, but not because it wasn't found. */
 export const isRetrying = sql`last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
 
 /**
- * Whether the service is overloaded: some live reads, which go first, are being retried after more than the two seconds that
- * a single failure costs. Reads long overdue or far off say nothing about the present load.
+ * Whether the service is overloaded: some live reads, which go first, are being retried after more than the two seconds
+ * that a single failure costs. Reads long overdue or far off say nothing about the present load.
  */
 async function isStrained(db: Database): Promise<boolean> {
   const [row] = await query(

@@ -32,9 +32,9 @@ export const priorities = { live: 0, history: 1 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 /**
- * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed-targets.ts`). A target that only deliveries
- * name and no read has found may not exist. It is first read like a live one, and deferred if that read does not find it. A
- * target of a delivery with many references is deferred at once (`bulk`).
+ * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed-targets.ts`). A target that
+ * only deliveries name and no read has found may not exist. It is first read like a live one, and deferred if that read
+ * doesn't find it. A target of a delivery with many references is deferred at once (`bulk`).
  */
 export const unconfirmed = { single: 2, bulk: 3 } as const;
 
@@ -63,15 +63,17 @@ export interface DirtyTarget extends Target {
   readonly deliveryId?: string | undefined;
 }
 
-/** The minimum time between two reads of a target, by how the last one finished: bursts coalesce, refusals cost little. */
+/**
+ * The minimum time between two reads of a target, by how the last one finished: bursts coalesce, refusals cost little.
+ */
 const pauses = { activeMs: 200, refusedMs: 60_000 };
 
 /** Targets due later than this are left to the sweep; the notifier keeps nearer ones in memory. */
 const nearMs = 2_000;
 
 /**
- * SQL for `enqueued_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the sweep, which
- * reads it when it is due.
+ * SQL for `enqueued_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the
+ * sweep, which reads it when it is due.
  */
 export function enqueuedAt(due: string, priority: string): string {
   return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
@@ -79,7 +81,7 @@ export function enqueuedAt(due: string, priority: string): string {
 
 const interval = (ms: number) => `interval '${beat.ms(ms)} ms'`;
 
-/** SQL for the moment before which a target is not read again. */
+/** SQL for the moment before which a target isn't read again. */
 export function earliestRead(state = 't.state'): string {
   const { activeMs, refusedMs } = pauses;
   return `t.read_at + case ${state} when 'active' then ${interval(activeMs)} else ${interval(refusedMs)} end`;
@@ -90,8 +92,8 @@ export function earliestRead(state = 't.state'): string {
  * `due`, has those to enqueue (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing
  * target keeps its back-off.
  *
- * A target with a due read is marked too: that read may begin before this commits, and then it does not know of the change. Rows
- * are locked in the order of their keys, so that concurrent batches cannot deadlock.
+ * A target with a due read is marked too: that read may begin before this commits, and then it doesn't know of the change. Rows
+ * are locked in the order of their keys, so that concurrent batches can't deadlock.
  */
 export function markingDirty(): string {
   const isClean = 't.dirty_version = t.clean_version';

@@ -3,9 +3,9 @@ import { defaultRuleLimits } from './limits.ts';
 import { type Send, transition } from './send.ts';
 
 /*
- * Texts of rules with `approve` wait for a person (AWAITING_APPROVAL). Nothing is reserved for them. An approval counts for
- * what the person has seen: the text, and the newest text of the other party. It makes the send PLANNED, so that every gate
- * is judged again.
+ * Texts of rules with `approve` wait for a person (AWAITING_APPROVAL). Nothing is reserved for them. An approval counts
+ * for what the person has seen: the text, and the newest text of the other party. It makes the send PLANNED, so that
+ * every gate is judged again.
  */
 
 /** Whether a person has to approve the text before it may leave. */
@@ -13,7 +13,7 @@ export function needsApproval({ limits, approvedAt }: Pick<Send, 'limits' | 'app
   return limits.approval !== undefined && approvedAt === null;
 }
 
-/** How often the gates judge a send that waits, so that nobody is asked about one that cannot leave any more. */
+/** How often the gates judge a send that waits, so that nobody is asked about one that can't leave any more. */
 const judgedEveryMs = 60_000;
 
 /** Lets a send wait for a person, after the gates have let it pass. */
@@ -81,12 +81,12 @@ export function listProposals(db: Database | Transaction, limit: number, sendId?
   );
 }
 
-/** `not_waiting`: it was decided, dropped or expired before. `changed`: it is not what the person has seen. */
+/** `not_waiting`: it was decided, dropped or expired before. `changed`: it isn't what the person has seen. */
 export type ApprovalResult = 'done' | 'not_waiting' | 'changed';
 
 /**
- * Approves the text of a send, so that it leaves if the gates still let it pass. `seen` is from {@link listProposals}; `text` takes the
- * place of what was seen.
+ * Approves the text of a send, so that it leaves if the gates still let it pass. `seen` is from {@link listProposals};
+ * `text` takes the place of what was seen.
  */
 export function approveSend(
   db: Database,

@@ -6,11 +6,11 @@ import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
 /*
- * Amounts are whole micro-dollars. A send counts in two scopes (account, thread), and every transaction locks
- * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
- * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price. So the first send of a day
- * is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once as the daily
- * budget could pay if each cost ten times its reservation, but at least one.
+ * Amounts are whole micro-dollars. A send counts in two scopes (account, thread), and every transaction locks them
+ * ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
+ * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price. So the first send of
+ * a day is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once
+ * as the daily budget could pay if each cost ten times its reservation, but at least one.
  */
 
 const maxPriceRise = 10;
@@ -186,7 +186,9 @@ async function changeBudgets(
   );
 }
 
-/** The characters of a text that the GSM alphabet lacks: with one of them, a segment takes 70 characters instead of 160. */
+/**
+ * The characters of a text that the GSM alphabet lacks: with one of them, a segment takes 70 characters instead of 160.
+ */
 export function outsideGsm(text: string): string[] {
   return [...new Set(text)].filter((each) => new SegmentedMessage(each, 'auto', false).encodingName !== 'GSM-7');
 }

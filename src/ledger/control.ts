@@ -16,7 +16,10 @@ export interface Control {
   readonly highestUnitMicros: number;
 }
 
-/** SQL: the highest price of a segment that was charged within a day, in micro-dollars; 0 if none was. One wrong price is forgotten. */
+/**
+ * SQL: the highest price of a segment that was charged within a day, in micro-dollars; 0 if none was. One wrong price
+ * is forgotten.
+ */
 export const highestUnit = sql`(select case when highest_unit_at > now() - interval '1 day' then highest_unit_micros else 0 end
   from ops.send_control)::float8`;
 
@@ -50,7 +53,10 @@ export function resumeSends(db: Database, reason: string | null = null): Promise
   return inTransaction(db, (tx) => resume(tx, null, reason));
 }
 
-/** Ends the pause in a transaction. `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown then keep counting. */
+/**
+ * Ends the pause in a transaction. `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown
+ * then keep counting.
+ */
 export async function resume(tx: Transaction, by: 'ledger' | null, reason: string | null = null): Promise<void> {
   await query(
     tx,

@@ -29,7 +29,8 @@ export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
 type Refused = 'held' | 'denied' | 'expired' | 'awaiting';
 
 /**
- * PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the approval, then the budgets.
+ * PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the approval, then the
+ * budgets.
  */
 export function reserveSend(
   ledger: Ledger,
@@ -122,8 +123,8 @@ async function refuse(
 export type DispatchResult = RecordedOutcome | Refused | 'paused' | 'replanned';
 
 /**
- * RESERVED to an outcome: reads the thread, and those of other lines that were never read, commits the dispatch, sends one
- * request and records its outcome.
+ * RESERVED to an outcome: reads the thread, and those of other lines that were never read, commits the dispatch, sends
+ * one request and records its outcome.
  */
 export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
   const { sendId, line, number } = reserved;

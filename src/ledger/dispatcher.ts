@@ -6,7 +6,7 @@ import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
 import { findSend } from './send.ts';
 
-/** `nothing_due`: another worker has the send, or it is not due. */
+/** `nothing_due`: another worker has the send, or it isn't due. */
 export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
 /** Moves sends through their states. Any number of workers may run one, and each may crash at any time. */
@@ -18,8 +18,8 @@ export interface Dispatcher {
   /** Whether `sweep` might find anything. This one cheap statement avoids the others while nothing is being sent. */
   hasWork(): Promise<boolean>;
   /**
-   * Returns up to `max` due sends to advance. First links mirrored messages to their sends, releases the budgets of superseded
-   * sends, and ends an automatic pause whose cause is gone; a failure of one of these keeps no send back.
+   * Returns up to `max` due sends to advance. First links mirrored messages to their sends, releases the budgets of
+   * superseded sends, and ends an automatic pause whose cause is gone; a failure of one of these keeps no send back.
    */
   sweep(max: number): Promise<string[]>;
 }
@@ -85,8 +85,8 @@ async function hasWork(db: Database): Promise<boolean> {
 
 /**
  * Marks up to `max` due sends as taken up and returns them: sends that nobody took up yet, or whose worker died. During
- * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send becomes
- * due as soon as its thread was read after the last reconciliation, for example because of a delivery.
+ * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send
+ * becomes due as soon as its thread was read after the last reconciliation, for example because of a delivery.
  */
 async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: number): Promise<string[]> {
   await query(

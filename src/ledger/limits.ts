@@ -1,4 +1,6 @@
-/** What rules may do, the least first. `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: also performed. */
+/**
+ * What rules may do, the least first. `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: also performed.
+ */
 export const modes = ['off', 'dry-run', 'live'] as const;
 export type Mode = (typeof modes)[number];
 

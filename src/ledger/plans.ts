@@ -85,8 +85,8 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
 }
 
 /**
- * Drops the sends that wait of rules other than those of a new version. The gates drop those that a worker has in hand. Returns how
- * many live sends wait with the words of earlier versions.
+ * Drops the sends that wait of rules other than those of a new version. The gates drop those that a worker has in hand.
+ * Returns how many live sends wait with the words of earlier versions.
  */
 export async function dropOthers(tx: Transaction, rules: readonly string[]): Promise<number> {
   const waiting = await query(
@@ -149,7 +149,7 @@ export function cancelSend(db: Database, sendId: string, given: Dropping): Promi
   return drop(db, sendId, { ...given, reason: 'cancelled', isPossible: isUnsent });
 }
 
-/** Rejects the text of a send that waits for approval. Returns false if it does not wait. */
+/** Rejects the text of a send that waits for approval. Returns false if it doesn't wait. */
 export function rejectSend(db: Database, sendId: string, given: Dropping): Promise<boolean> {
   return drop(db, sendId, { ...given, reason: 'rejected', isPossible: ({ state }) => state === 'AWAITING_APPROVAL' });
 }

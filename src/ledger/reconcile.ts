@@ -44,7 +44,8 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
 }
 
 /**
- * Looks for the message of a send in its mirrored thread: the `matches`, and the one `match` that no other send can have produced.
+ * Looks for the message of a send in its mirrored thread: the `matches`, and the one `match` that no other send can
+ * have produced.
  */
 export async function findMessage(tx: Transaction, send: Send) {
   const candidates = await readCandidates(tx, send);
@@ -90,8 +91,8 @@ export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', '
   and dispatched_at > now() - interval '48 hours'`;
 
 /**
- * Does the same for all sends with a mirrored text of the same words in their thread. A refused send for a call that another
- * send has answered since stays as it is: only one of them may be SENT.
+ * Does the same for all sends with a mirrored text of the same words in their thread. A refused send for a call that
+ * another send has answered since stays as it is: only one of them may be SENT.
  */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
   const found = await query(

@@ -42,12 +42,12 @@ export async function readInForce(db: Database | Transaction): Promise<RulesVers
   return (await readVersions(db))[0];
 }
 
-/** The account's limits by the rules in force; the defaults for what they do not set. */
+/** The account's limits by the rules in force; the defaults for what they don't set. */
 export async function readLimits(db: Database | Transaction): Promise<AccountLimits> {
   return accountLimits((await readInForce(db))?.limits);
 }
 
-/** SQL: the mode of a rule in force, `off` where it is not. `live` until rules were applied. */
+/** SQL: the mode of a rule in force, `off` where it isn't. `live` until rules were applied. */
 export const ruleMode = (rule: RawBuilder<unknown>) => sql`coalesce((
   select coalesce((select each ->> 'mode' from jsonb_array_elements(v.rules) each where each ->> 'name' = ${rule}), 'off')
   from ops.rule_versions v where ${isInForce}), 'live')`;

@@ -20,8 +20,8 @@ export { type SendState, states } from './states.ts';
  * If the rule has `approve`, the gates lead from PLANNED or HELD to AWAITING_APPROVAL instead, which reserves nothing. A
  * person approves the text (PLANNED, and all gates again) or rejects it (DENIED), or it becomes EXPIRED.
  *
- * An operator may cancel one that is not DISPATCHED yet: DENIED. So does a version of the rules that turns its rule off or lacks
- * it; any other leaves it its words. A send for a newer trigger supersedes one that is not DISPATCHED yet: the older one becomes
+ * An operator may cancel one that isn't DISPATCHED yet: DENIED. So does a version of the rules that turns its rule off or lacks
+ * it; any other leaves it its words. A send for a newer trigger supersedes one that isn't DISPATCHED yet: the older one becomes
  * DENIED.
  *
  * A crash leaves PLANNED, HELD and AWAITING_APPROVAL unchanged. When the lease of RESERVED expires, the send is PLANNED

@@ -5,7 +5,10 @@ import type { JsonRow } from '../warehouse/held-calls.ts';
 import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
 
-/** A condition: whether a text names one of the numbers `$1`. Most texts lack the digits `$2`, with which all of them end. */
+/**
+ * A condition: whether a text names one of the numbers `$1`. Most texts lack the digits `$2`, with which all of them
+ * end.
+ */
 function names(text: string): string {
   return `(strpos(translate(${text}, '+() .-', ''), $2) > 0 and ops.names_number(${text}, $1))`;
 }
@@ -13,8 +16,8 @@ function names(text: string): string {
 const numbersAndEnd = (spellings: readonly string[]) => [spellings, spellings[0]?.slice(-6)] as const;
 
 /**
- * Empties the deliveries that name a number or refer to its calls, deletes bodies that nobody could read and that contain its
- * digits, and deletes the sync targets of its threads. The first spelling is the number itself.
+ * Empties the deliveries that name a number or refer to its calls, deletes bodies that nobody could read and that
+ * contain its digits, and deletes the sync targets of its threads. The first spelling is the number itself.
  */
 export async function eraseInbox(
   tx: Transaction,
@@ -147,8 +150,8 @@ export async function findCalls(tx: Transaction, spellings: readonly string[]): 
 }
 
 /**
- * Blanks the party in calls and legs, by the same rules as `withoutErasedParties`, and erases the rows that belong to the calls.
- * Clears the content hash too, which would let somebody test candidate numbers.
+ * Blanks the party in calls and legs, by the same rules as `withoutErasedParties`, and erases the rows that belong to
+ * the calls. Clears the content hash too, which would let somebody test candidate numbers.
  */
 export async function eraseParty(
   tx: Transaction,
@@ -221,7 +224,7 @@ export async function eraseNumbered(tx: Transaction, spellings: readonly string[
   return removed;
 }
 
-/** Removes the texts and the number from the ledger: amounts spent stay, and waiting sends are not sent. */
+/** Removes the texts and the number from the ledger: amounts spent stay, and waiting sends aren't sent. */
 export async function eraseSends(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
   const rows = await query(
     tx,

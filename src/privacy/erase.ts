@@ -32,7 +32,9 @@ interface ErasureDeps {
   readonly knownAfterMs?: number;
 }
 
-/** What an erasure removed, or would remove: rows by table, and jobs under `queues`. Tables without any are left out. */
+/**
+ * What an erasure removed, or would remove: rows by table, and jobs under `queues`. Tables without any are left out.
+ */
 export interface Erasure {
   /** Only the last four digits. */
   readonly number: string;
@@ -57,9 +59,9 @@ export async function previewErasure(db: Database, number: string): Promise<Eras
 }
 
 /**
- * Removes a person, by normalised number, from all tables and queues, and keeps them out from now on. Deletes their threads, groups
- * included, but keeps opt-outs of other members. Rows of calls stay without the person. Safe to repeat. Rejects with
- * `NotErasable`, and with `QueueUnavailable` if only the queues cannot be reached.
+ * Removes a person, by normalised number, from all tables and queues, and keeps them out from now on. Deletes their
+ * threads, groups included, but keeps opt-outs of other members. Rows of calls stay without the person. Safe to repeat.
+ * Rejects with `NotErasable`, and with `QueueUnavailable` if only the queues can't be reached.
  */
 export async function eraseNumber(deps: ErasureDeps, number: string): Promise<Erasure> {
   const { db, queues, knownAfterMs = defaultKnownAfterMs } = deps;
@@ -93,7 +95,10 @@ async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
   ]);
 }
 
-/** Serialized, because a receiver loads only erasures with a higher id than the newest it knows: ids must be committed in order. */
+/**
+ * Serialized, because a receiver loads only erasures with a higher id than the newest it knows: ids must be committed
+ * in order.
+ */
 async function storeHash(db: Database, number: string): Promise<void> {
   const otherSpellings = spellingsOf(number).filter((spelling) => spelling !== number);
   await inTransaction(db, async (tx) => {
@@ -151,7 +156,7 @@ function lastDigits(number: string): string {
   return `…${number.slice(-4)}`;
 }
 
-/** The number cannot be erased. */
+/** The number can't be erased. */
 export class NotErasable extends UserError {
   override readonly exitCode = 2;
 }
@@ -163,7 +168,9 @@ export function erasableNumber(text: string): string {
   return typed.number;
 }
 
-/** Rejects with `NotErasable` for a number of the account itself: most rows contain it, and it identifies no customer. */
+/**
+ * Rejects with `NotErasable` for a number of the account itself: most rows contain it, and it identifies no customer.
+ */
 export async function refuseOwnNumber(db: Database, number: string): Promise<void> {
   const [own] = await query(
     db,

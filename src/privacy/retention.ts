@@ -34,8 +34,8 @@ const ownerOf = (text: string) => sql`${sql.ref(`${text}.conversation_id`)} || '
 const words = sql.join(wordColumns.map((column) => sql.ref(`t.${column}`)));
 
 /*
- * Rows keep their figures. Their hashes stay where they cover too many words to be guessed; the hash of a text is removed. Nothing
- * sets `changed_at`: at the service, nothing changed, and threads that changed are read again.
+ * Rows keep their figures. Their hashes stay where they cover too many words to be guessed; the hash of a text is
+ * removed. Nothing sets `changed_at`: at the service, nothing changed, and threads that changed are read again.
  */
 const contents: readonly Content[] = [
   {
@@ -135,8 +135,9 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
 
   return {
     /**
-     * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the others
-     * return at once. The first round looks at everything, the next at what expired since the last, and a day before that.
+     * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the
+     * others return at once. The first round looks at everything, the next at what expired since the last, and a day
+     * before that.
      */
     async round(signal: AbortSignal): Promise<Removed> {
       if (Object.keys(days).length === 0) return {};

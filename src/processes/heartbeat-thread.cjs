@@ -1,11 +1,11 @@
-// Plain JavaScript, as a thread does not load the sources of a package through the hook of its process.
+// Plain JavaScript, as a thread doesn't load the sources of a package through the hook of its process.
 const { writeSync } = require('node:fs');
 const { beats, stuckSeconds } = require('node:worker_threads').workerData;
 
 let last = -1;
 let missed = 0;
 
-// Counts its own ticks: while a machine sleeps or the process is stopped, it does not tick either.
+// Counts its own ticks: while a machine sleeps or the process is stopped, it doesn't tick either.
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   missed = now === last ? missed + 1 : 0;

@@ -24,7 +24,7 @@ export interface Report {
   readonly reportedAt: Date;
   /** When somebody last noticed that the database went back. */
   readonly noticedAt: Date | null;
-  /** Null when Postgres does not say. */
+  /** Null when Postgres doesn't say. */
   readonly server: string | null;
 }
 
@@ -40,7 +40,10 @@ export const countingReport = (known: Pick<Report, 'count'> | undefined) => sql`
 export const reportColumns = sql`coalesce((select report_count from counted), report_count)::float8 as count, reported_at as "reportedAt",
   noticed_at as "noticedAt", ops.server_identity() as server`;
 
-/** What was written so long before the last report may be lost too: another process may have reported since the database went back. */
+/**
+ * What was written so long before the last report may be lost too: another process may have reported since the database
+ * went back.
+ */
 const overlapMs = 15 * 60_000;
 /** Accepted targets that are read at once. */
 const maxAtOnce = 2_000;
@@ -100,8 +103,8 @@ const skippedReads = 1_000_000;
 const reason = 'the database went back in time';
 
 /**
- * From its commit on nothing is sent, rules act on nothing older, and what the service had since the last report that is left, or since
- * `from`, is searched.
+ * From its commit on nothing is sent, rules act on nothing older, and what the service had since the last report that
+ * is left, or since `from`, is searched.
  */
 export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly from: Date; readonly until: Date }> {
   return inTransaction(db, async (tx) => {

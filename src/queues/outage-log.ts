@@ -59,7 +59,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
   };
 }
 
-/** Whether the user of Redis may not run a command: by itself, or in a script, where Redis 7.0 does not name it. */
+/** Whether the user of Redis may not run a command: by itself, or in a script, where Redis 7.0 doesn't name it. */
 export function lacksCommand({ message }: Error): boolean {
   return /^NOPERM |^ERR The user executing the script can't run/.test(message);
 }

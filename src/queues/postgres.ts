@@ -69,8 +69,8 @@ export async function createPostgresStore(
   const bull = withBackend(createBackend);
   const opened: Pool[] = [];
   const open = (use: keyof typeof lockTimeouts, config: PoolConfig) => {
-    // The library's statements name no schema, and its functions take advisory locks, which any role may be holding. Jobs
-    // are hints: the sweep reads what a crash of Postgres made them forget.
+    // The library's statements name no schema, and its functions take advisory locks, which any role may be holding.
+    // Jobs are hints: the sweep reads what a crash of Postgres made them forget.
     const onConnect = prepareSession(databaseUrl, {
       ...{ search_path: schema, lock_timeout: lockTimeouts[use], synchronous_commit: 'off' },
     });

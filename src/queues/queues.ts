@@ -246,7 +246,9 @@ async function forgetJobs(
   return forgotten;
 }
 
-/** After an error of the store, unless its connection is lost, the library would ask for the next job without a pause. */
+/**
+ * After an error of the store, unless its connection is lost, the library would ask for the next job without a pause.
+ */
 function restAfterErrors(worker: BullWorker, ms: number): void {
   const library = worker as unknown as { moveToActive(...given: unknown[]): Promise<unknown> };
   const moveToActive = library.moveToActive.bind(worker);

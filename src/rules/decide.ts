@@ -77,8 +77,8 @@ interface WaitingRule {
 }
 
 /**
- * The rules that wait for a trigger, in the file's order. The names of a delayed one were written when its event happened: whoever
- * changes `after` meanwhile changes later triggers.
+ * The rules that wait for a trigger, in the file's order. The names of a delayed one were written when its event
+ * happened: whoever changes `after` meanwhile changes later triggers.
  */
 function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): WaitingRule[] {
   const { kind, idle, afterSeconds, rules: names } = trigger;

@@ -21,7 +21,10 @@ export interface RulesEngineOptions extends ActionContext {
   readonly timeZone: string | undefined;
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
-  /** Called with each version that comes into force, and at the start without one if none is; called again when it rejects. */
+  /**
+   * Called with each version that comes into force, and at the start without one if none is; called again when it
+   * rejects.
+   */
   readonly onInForce?: (set: RuleSet | undefined) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
@@ -36,7 +39,10 @@ const restMs = 500;
 
 const forgetEveryMs = 3_600_000;
 
-/** Applies the rules file if it changed, and starts the loops that evaluate rules on mirrored events and perform their actions. */
+/**
+ * Applies the rules file if it changed, and starts the loops that evaluate rules on mirrored events and perform their
+ * actions.
+ */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, mode, timeZone } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>

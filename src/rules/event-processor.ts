@@ -53,8 +53,8 @@ export interface EvaluationContext {
 const batchSize = 500;
 
 /**
- * Evaluates the rules on pending events until none is left. After the signal it ends with the current batch. Safe in any
- * number of processes: a lock lets one evaluate at a time.
+ * Evaluates the rules on pending events until none is left. After the signal it ends with the current batch. Safe in
+ * any number of processes: a lock lets one evaluate at a time.
  */
 export async function processEvents(context: EvaluationContext, signal: AbortSignal): Promise<void> {
   const { db, log, mode, rules } = context;
@@ -93,7 +93,7 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
 export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
   let isMore = context.mode !== 'off';
   while (isMore && !signal.aborted) {
-    // Postponed threads are found again in the next round; they do not justify another batch now.
+    // Postponed threads are found again in the next round; they don't justify another batch now.
     const { taken, postponed } = await runBatch(context, async (tx, set) => {
       await recordInForce(tx, set);
       return idleTriggers(tx, set, batchSize);
@@ -165,13 +165,16 @@ async function evaluateTriggers(
   return { matched, undecided: undecided.map(({ trigger }) => trigger) };
 }
 
-/** When the other party wrote or called: new rules act on nothing from before. A transcript can come long after its call. */
+/**
+ * When the other party wrote or called: new rules act on nothing from before. A transcript can come long after its
+ * call.
+ */
 function eventOf({ trigger, subject, facts }: Case): Date {
   const endedAt = subject && facts.call?.ended_at;
   return endedAt instanceof Date ? endedAt : happenedAt(trigger);
 }
 
-/** The time, and that before which rules act on nothing: the database went back then, so what they did is not known. */
+/** The time, and that before which rules act on nothing: the database went back then, so what they did isn't known. */
 async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly actsAfter: Date }> {
   const [row] = await hotQuery<{ now: Date; actsAfter: Date }>(
     tx,
@@ -189,9 +192,10 @@ function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
 }
 
 /**
- * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits count
- * correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their data is being
- * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force.
+ * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits
+ * count correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their
+ * data is being erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are
+ * in force.
  */
 export async function beginEvaluation(
   tx: Transaction,
@@ -206,8 +210,8 @@ interface HeldSends {
   /** Ids of sends locked until the transaction ends: a reply to a newer trigger can still replace them. */
   readonly sends: readonly string[];
   /**
-   * Whether a send of the thread is being dispatched. Its triggers wait: if it counted as sent and then failed, the thread
-   * would get no reply.
+   * Whether a send of the thread is being dispatched. Its triggers wait: if it counted as sent and then failed, the
+   * thread would get no reply.
    */
   isDispatching(thread: Pair): boolean;
 }
@@ -217,8 +221,8 @@ const maxWaitMs = 250;
 const pauseMs = 10;
 
 /**
- * Locks the open sends of threads. Polls a send that a worker has locked, instead of waiting for the lock: two transactions
- * that lock many threads could deadlock.
+ * Locks the open sends of threads. Polls a send that a worker has locked, instead of waiting for the lock: two
+ * transactions that lock many threads could deadlock.
  */
 async function holdSends(tx: Transaction, threads: readonly Pair[]): Promise<HeldSends> {
   const deadline = performance.now() + maxWaitMs;

@@ -35,13 +35,13 @@ export interface ExplainedCall {
   readonly at: Date;
 }
 
-/** A clause of a condition that was not true, with the facts in it; undefined for a missing fact, which can be why. */
+/** A clause of a condition that wasn't true, with the facts in it; undefined for a missing fact, which can be why. */
 export interface FalseClause {
   readonly clause: string;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule really did about the text or call. Of a rule that did not match, only a refusal is recorded. */
+/** What a rule really did about the text or call. Of a rule that didn't match, only a refusal is recorded. */
 export interface PastRun {
   readonly id: string;
   readonly rule: string;
@@ -69,18 +69,23 @@ export interface RuleExplanation {
   readonly mode: Mode;
   readonly heldBack?: Rule['heldBack'];
   /**
-   * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
-   * text or call; `not_due` while the thread is not idle for long enough, or the time of `after` has not come.
+   * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that doesn't wait for
+   * this text or call; `not_due` while the thread isn't idle for long enough, or the time of `after` hasn't come.
    */
   readonly outcome: string;
-  /** When it is or was evaluated at the earliest, and when it becomes too old. Undefined with `off` and `other_trigger`. */
+  /**
+   * When it is or was evaluated at the earliest, and when it becomes too old. Undefined with `off` and `other_trigger`.
+   */
   readonly dueAt?: Date;
   readonly tooOldAt?: Date;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
   /** Its steps, such as `notify support`. Only for a match. */
   readonly does?: readonly string[];
-  /** The outcome of its reply: `sent`, `held`, `awaiting_approval`, or the gate that refuses it. Only for a match that replies. */
+  /**
+   * The outcome of its reply: `sent`, `held`, `awaiting_approval`, or the gate that refuses it. Only for a match that
+   * replies.
+   */
   readonly reply?: string;
   /** The trigger is older now than the rule's max_age. */
   readonly isTooOldNow: boolean;
@@ -95,8 +100,8 @@ export interface Explanation {
 }
 
 /**
- * A text or a call by its id, or a thread: the newest text from a number on a line, the thread's idle time after its last text,
- * and the newest call between both.
+ * A text or a call by its id, or a thread: the newest text from a number on a line, the thread's idle time after its
+ * last text, and the newest call between both.
  */
 export type Choice =
   | { readonly messageId: string }
@@ -104,8 +109,8 @@ export type Choice =
   | { readonly line: string; readonly number: string };
 
 /**
- * Evaluates the rules on a text, a call, or both, with the data that was known then. Undefined if the mirror has neither.
- * Writes nothing: the transaction is read-only.
+ * Evaluates the rules on a text, a call, or both, with the data that was known then. Undefined if the mirror has
+ * neither. Writes nothing: the transaction is read-only.
  */
 export function explain(db: Database, set: RuleSet, choice: Choice, mode: Mode): Promise<Explanation | undefined> {
   return db
@@ -263,8 +268,8 @@ export function replyWords(reply: string): string {
 }
 
 /**
- * The text itself if it is inbound, and the idle triggers after the last text of its thread. A text that was chosen by its id
- * has them only if it is that last text.
+ * The text itself if it is inbound, and the idle triggers after the last text of its thread. A text that was chosen by
+ * its id has them only if it is that last text.
  */
 async function triggersOf(
   tx: Transaction,
@@ -324,7 +329,7 @@ async function replyOutcome(
   return outcome.heldUntil ? 'held' : 'sent';
 }
 
-/** What rules recorded about triggers with these keys, among them rules that are not in force any more. */
+/** What rules recorded about triggers with these keys, among them rules that aren't in force any more. */
 export function pastRuns(tx: Transaction, keys: readonly string[]): Promise<PastRun[]> {
   return query<PastRun>(
     tx,

@@ -4,8 +4,8 @@ import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, Scope } from './rule.ts';
 
 /**
- * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it went out, or may
- * have. `dry_run`: it would have gone out. `none`: it was refused, or never planned.
+ * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it went out,
+ * or may have. `dry_run`: it would have gone out. `none`: it was refused, or never planned.
  */
 export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'sent';
 
@@ -88,8 +88,8 @@ function hasActed(match: Held, mode: ActiveMode): boolean {
 }
 
 /**
- * Whether the reply to a trigger would replace this one. If this one counted as sent, the thread would get neither reply: the
- * ledger refuses the older one because the other party has written again.
+ * Whether the reply to a trigger would replace this one. If this one counted as sent, the thread would get neither
+ * reply: the ledger refuses the older one because the other party has written again.
  */
 function isReplaceable({ reply, at }: Held, trigger: Date): boolean {
   return reply === 'waiting' && at <= trigger;
@@ -108,7 +108,9 @@ export function pairKey({ line, number }: Pair): string {
 export interface HistoryOptions {
   /** Leaves out what rules did at or after this moment. */
   readonly until?: Date;
-  /** Ids of sends that this transaction has locked: nobody dispatches them meanwhile, so their replies are `waiting`. */
+  /**
+   * Ids of sends that this transaction has locked: nobody dispatches them meanwhile, so their replies are `waiting`.
+   */
   readonly held?: readonly string[];
 }
 

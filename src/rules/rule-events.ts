@@ -7,7 +7,10 @@ import { idleAt, idleSince } from './idle.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
 
-/* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
+/*
+ * ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger
+ * here.
+ */
 
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
 const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
@@ -17,14 +20,16 @@ const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and 
 const isDue = sql`due_at <= now()`;
 
 /**
- * How long the event of a call waits at most, so that a call whose legs never come is judged too. `sync/readers/call.ts` reads
- * them again within this time.
+ * How long the event of a call waits at most, so that a call whose legs never come is judged too.
+ * `sync/readers/call.ts` reads them again within this time.
  */
 const maxCallWait = sql`interval '1 minute'`;
 
 const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait})`;
 
-/** The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then. */
+/**
+ * The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then.
+ */
 const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
   select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
 
@@ -37,7 +42,10 @@ const latestToRead = sql`
   where t.dirty_version > t.clean_version and t.clean_version = 0 and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
   order by second desc limit 2`;
 
-/** Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are being read. */
+/**
+ * Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are
+ * being read.
+ */
 const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and ${isNew}
   and happened_at < noted_at - interval '30 seconds'
   and exists (select from latest l where l.second >= ${secondOf('e.key')} and l.key <> e.key))`;
@@ -62,8 +70,8 @@ export interface TakenTrigger extends Trigger {
 }
 
 /**
- * Deletes the oldest due events after one, and returns their triggers in the order of mirroring. A rollback restores them. Whoever
- * goes on after the last one looks at each event that waits once.
+ * Deletes the oldest due events after one, and returns their triggers in the order of mirroring. A rollback restores
+ * them. Whoever goes on after the last one looks at each event that waits once.
  */
 export async function takeEvents(tx: Transaction, limit: number, after: string): Promise<TakenTrigger[]> {
   const rows = await hotQuery<TakenTrigger & { rules: readonly string[] | null; after: number | null }>(
@@ -129,7 +137,7 @@ export async function requeueEvents(
 
 const maxTries = 5;
 
-/** SQLSTATE classes of what the data of one event can cause: it cannot be converted, or breaks a constraint. */
+/** SQLSTATE classes of what the data of one event can cause: it can't be converted, or breaks a constraint. */
 const dataClasses = ['22', '23'];
 
 /** Whether an evaluation failed because of its event. A time limit, a lost connection or a full disk passes instead. */
@@ -156,8 +164,9 @@ export async function postponeEvent(
 }
 
 /**
- * Deletes the events that nobody evaluates, since rules that are switched on later must not act on what came before: all while no
- * rules are in force, else those that have been due for longer than rules look back. Until then another release may evaluate them.
+ * Deletes the events that nobody evaluates, since rules that are switched on later must not act on what came before:
+ * all while no rules are in force, else those that have been due for longer than rules look back. Until then another
+ * release may evaluate them.
  */
 export async function deleteUnreadEvents(db: Database): Promise<void> {
   await query(
@@ -167,7 +176,9 @@ export async function deleteUnreadEvents(db: Database): Promise<void> {
   );
 }
 
-/** Deletes all events, while the rules of all workers are off: switched on later, they must not act on what came before. */
+/**
+ * Deletes all events, while the rules of all workers are off: switched on later, they must not act on what came before.
+ */
 export async function deleteAllEvents(db: Database): Promise<void> {
   await query(db, 'delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)', []);
   await query(db, `update ops.rule_versions set since = '{}' where since <> '{}'`, []);
@@ -196,7 +207,10 @@ export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'r
   );
 }
 
-/** The second in which each rule came into force, as the service's times have no fractions; now, for one that is not recorded yet. */
+/**
+ * The second in which each rule came into force, as the service's times have no fractions; now, for one that isn't
+ * recorded yet.
+ */
 export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
@@ -210,10 +224,10 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
 }
 
 /**
- * Idle threads: their last text is as old as some rule's `for`, and that rule was not yet evaluated on it. Read from the
- * mirror, so that no timer can be lost. Left out are a rule that came into force after that text, since new and renamed rules do
- * not act on the past; a thread whose last text the mirror found as history; a thread while an event of its last text is
- * pending; and one while a reply is on its way, which would end the idle time.
+ * Idle threads: their last text is as old as some rule's `for`, and that rule wasn't yet evaluated on it. Read from the
+ * mirror, so that no timer can be lost. Left out are a rule that came into force after that text, since new and renamed
+ * rules don't act on the past; a thread whose last text the mirror found as history; a thread while an event of its
+ * last text is pending; and one while a reply is on its way, which would end the idle time.
  */
 export async function idleTriggers(
   tx: Transaction,

@@ -20,8 +20,8 @@ export function lesserMode(a: Mode, b: Mode): Mode {
 }
 
 /**
- * Whom to assign to. `line`: the first user of the line. `agent`: the user who talked longest on the call, or the first user
- * of the line if none is known. `named`: the user with this username or e-mail.
+ * Whom to assign to. `line`: the first user of the line. `agent`: the user who talked longest on the call, or the first
+ * user of the line if none is known. `named`: the user with this username or e-mail.
  */
 export type Assignee =
   | { readonly kind: 'user'; readonly userId: number }
@@ -78,7 +78,7 @@ export interface Rule {
   readonly maxAgeSeconds: number;
   /** Limits that the ledger applies to the rule's replies. */
   readonly replyLimits: RuleLimits;
-  /** Later rules are not evaluated on a trigger that this one matched. */
+  /** Later rules aren't evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   /** Where a rule stands that speaks of local times, if these are those of TIME_ZONE. */
   readonly hoursAt?: FilePosition | undefined;
@@ -112,7 +112,7 @@ export interface NamedTarget extends FilePosition {
 
 /** A valid rules file. */
 export interface RuleSet {
-  /** The version in force; of a file that is not applied, the fingerprint of its text. */
+  /** The version in force; of a file that isn't applied, the fingerprint of its text. */
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: Calendars;

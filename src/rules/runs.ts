@@ -13,8 +13,9 @@ export interface Decision {
 }
 
 /**
- * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation, and counts them. Skips
- * a rule that has a row for the trigger, of whatever version, so that it acts once. Returns how many rules matched.
+ * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation, and counts
+ * them. Skips a rule that has a row for the trigger, of whatever version, so that it acts once. Returns how many rules
+ * matched.
  */
 export async function recordDecisions(
   tx: Transaction,
@@ -118,7 +119,7 @@ function tallied({ rule, mode }: Evaluation, word = ''): Tallied {
   return { rule: rule.name, mode, word };
 }
 
-/** One row counts a whole batch, so that the counts of workers do not wait for each other. */
+/** One row counts a whole batch, so that the counts of workers don't wait for each other. */
 async function insertTally(tx: Transaction, version: string, outcomes: readonly Tallied[]): Promise<void> {
   if (outcomes.length === 0) return;
   const same = Map.groupBy(outcomes, ({ rule, mode, word }) => JSON.stringify([rule, mode, word]));
@@ -157,7 +158,7 @@ async function planReply(
 
 export type Reply = Extract<Action, { kind: 'reply' }>;
 
-/** Why a reply of a rule is not planned. */
+/** Why a reply of a rule isn't planned. */
 export const noPlanWords = {
   nothing_to_answer: 'there is no text of theirs to answer',
   empty_text: 'the text is empty',

@@ -24,17 +24,23 @@ export function idleKey({ seconds, isBusiness }: Idle): string {
 /** One event. Holds ids only: its facts are read from the mirror. */
 export interface Trigger {
   readonly kind: TriggerKind;
-  /** `conversation/message` for a text; the same, with the last message, for an idle thread; the id of a call or transcript. */
+  /**
+   * `conversation/message` for a text; the same, with the last message, for an idle thread; the id of a call or
+   * transcript.
+   */
   readonly key: string;
-  /** When the text was sent, the thread became idle, the call ended, or the transcript was mirrored; later by `afterSeconds`. */
+  /**
+   * When the text was sent, the thread became idle, the call ended, or the transcript was mirrored; later by
+   * `afterSeconds`.
+   */
   readonly at: Date;
   /** It is evaluated for rules with `after`, so many seconds after the event. */
   readonly afterSeconds?: number;
   /** `for` of the rules on an idle thread. */
   readonly idle?: Idle;
   /**
-   * Names of the rules to evaluate: for an idle thread, those in force before it became idle; for a delayed trigger, those that
-   * waited for it. Default: all.
+   * Names of the rules to evaluate: for an idle thread, those in force before it became idle; for a delayed trigger,
+   * those that waited for it. Default: all.
    */
   readonly rules?: readonly string[];
 }

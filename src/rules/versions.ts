@@ -18,7 +18,9 @@ import { recordInForce } from './rule-events.ts';
 export interface Change {
   readonly by: string;
   readonly why?: string | undefined;
-  /** The version that it was decided on, 0 for none. The change is refused once another one is in force. Default: any. */
+  /**
+   * The version that it was decided on, 0 for none. The change is refused once another one is in force. Default: any.
+   */
   readonly basedOn?: number | undefined;
 }
 
@@ -29,7 +31,7 @@ export class RulesChanged extends UserError {
   }
 }
 
-/** The rules of a version. Throws a `RulesError` if this release does not understand them. */
+/** The rules of a version. Throws a `RulesError` if this release doesn't understand them. */
 function rulesOf({ version, text }: Pick<RulesVersion, 'version' | 'text'>, timeZone: string | undefined): RuleSet {
   return { ...parseRules(text, { file: `version ${version}`, timeZone }), version: String(version) };
 }
@@ -42,10 +44,14 @@ export async function readRuleSet(
   return inForce && rulesOf(inForce, timeZone);
 }
 
-/** Reads the rules in force in the caller's transaction. Undefined while there are none that this release understands. */
+/**
+ * Reads the rules in force in the caller's transaction. Undefined while there are none that this release understands.
+ */
 export type RulesReader = (db: Database | Transaction) => Promise<RuleSet | undefined>;
 
-/** Parses each version once. Its number is not enough: once the database went back in time, another version can have it. */
+/**
+ * Parses each version once. Its number isn't enough: once the database went back in time, another version can have it.
+ */
 export function createRulesReader(timeZone: string | undefined, log: Log): RulesReader {
   let known: { readonly of: string; readonly set: RuleSet | undefined } | undefined;
   return async (db) => {
@@ -65,7 +71,7 @@ export function createRulesReader(timeZone: string | undefined, log: Log): Rules
 }
 
 interface Checked {
-  /** Why this release does not understand a text that was applied: the first error. */
+  /** Why this release doesn't understand a text that was applied: the first error. */
   readonly problem: RulesProblem | undefined;
   /** The last date of the calendar whose dated holidays end first. */
   readonly lastHoliday: string | undefined;
@@ -99,13 +105,14 @@ interface Applied {
 interface ApplyOptions {
   /** The path as messages show it. */
   readonly file: string;
-  /** Whether it is the text of RULES_FILE, which a start then does not apply again. */
+  /** Whether it is the text of RULES_FILE, which a start then doesn't apply again. */
   readonly isRulesFile?: boolean;
 }
 
 /**
- * Makes a text the version in force for all workers: batches of rules and dispatches of sends that are under way end first, and
- * later ones use it. A text that is in force already is no new version. Throws a `RulesError` if it has errors.
+ * Makes a text the version in force for all workers: batches of rules and dispatches of sends that are under way end
+ * first, and later ones use it. A text that is in force already is no new version. Throws a `RulesError` if it has
+ * errors.
  */
 export async function applyRules(
   db: Database,
@@ -148,8 +155,8 @@ export function rollbackRules(
 }
 
 /**
- * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file with errors changes
- * nothing: returns why. That it is missing is a problem only while no rules are in force.
+ * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file with
+ * errors changes nothing: returns why. That it is missing is a problem only while no rules are in force.
  */
 export async function applyRulesFile(
   db: Database,

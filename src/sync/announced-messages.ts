@@ -4,9 +4,9 @@ import { threadOf } from '../shared/thread.ts';
 import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
 
 /*
- * An AccountSMS event contains the id of its message (section 6), and so does the answer to our own send. If a read does not
- * list that message, or not the receipt of a held message, it was too early and is repeated. The event may also be about the
- * late receipt of an old message: then the thread is read back to that message.
+ * An AccountSMS event contains the id of its message (section 6), and so does the answer to our own send. If a read
+ * doesn't list that message, or not the receipt of a held message, it was too early and is repeated. The event may also
+ * be about the late receipt of an old message: then the thread is read back to that message.
  */
 
 /** Seconds after an event at which a missing receipt is rechecked. */
@@ -20,7 +20,9 @@ const maxReached = 10_000;
 
 type Listed = Pick<Message, 'id' | 'delivery'>;
 
-/** Makes a function that finds the messages of a thread that events or sends announced and that no read has found since. */
+/**
+ * Makes a function that finds the messages of a thread that events or sends announced and that no read has found since.
+ */
 export function createAnnouncedMessages() {
   const alreadyReached = new Set<string>();
 

@@ -10,15 +10,15 @@ import type { ReadContext } from './read-result.ts';
 import { createThreadReader } from './readers/thread.ts';
 
 /**
- * Reads a thread now, dirty or not, and mirrors it before it resolves. True when the mirror and the service then hold the
- * same messages, or none; false when the answer may be partial. Rejects with a ServiceError.
+ * Reads a thread now, dirty or not, and mirrors it before it resolves. True when the mirror and the service then hold
+ * the same messages, or none; false when the answer may be partial. Rejects with a ServiceError.
  */
 export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
 export function createThreadRefresh(
   deps: Pick<ReadContext, 'service' | 'db'> & {
     readonly notify: (due: readonly DueTarget[]) => void;
-    /** Undefined: links are not stored. */
+    /** Undefined: links aren't stored. */
     readonly sealer?: LinkSealer | undefined;
     /** For how many days the content of texts is stored; undefined: for good. */
     readonly retentionDays?: number | undefined;
@@ -33,7 +33,7 @@ export function createThreadRefresh(
     const claim = { key, priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
     const result = await readThread(claim, { db, service, now: () => new Date() }, signal).catch(
       async (error: unknown) => {
-        // Section 4.2 does not say whether a pair without texts is an empty thread or not found.
+        // Section 4.2 doesn't say whether a pair without texts is an empty thread or not found.
         if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
         return undefined;
       },

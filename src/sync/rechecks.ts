@@ -6,20 +6,23 @@ import { threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/held-calls.ts';
 
 /*
- * When a target is read again without a new reference: recordings and transcripts appear after their call, the API can lag
- * behind its events, and a permission can be granted without an event.
+ * When a target is read again without a new reference: recordings and transcripts appear after their call, the API can
+ * lag behind its events, and a permission can be granted without an event.
  */
 
 /** Seconds after the end of a call at which its recordings and transcripts are rechecked. Some never appear. */
 export const recheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
-/** Seconds between two reads of a list. No other request uses the scope of the lines, so a minute shows that it is revoked. */
+/**
+ * Seconds between two reads of a list. No other request uses the scope of the lines, so a minute shows that it is
+ * revoked.
+ */
 export const directoryEverySeconds = 60;
 
 /** Seconds after an event at which its target is rechecked while it is missing. */
 export const recheckDelaysAfterEvent: readonly number[] = [1, 3, 10, 60, 300];
 
-/** Seconds after an event at which a thread that was not found is rechecked. */
+/** Seconds after an event at which a thread that wasn't found is rechecked. */
 const missingThreadSeconds = 900;
 
 /** Seconds from now to the next of the delays after `since`; undefined after the last. */
@@ -39,7 +42,7 @@ interface DeliveryFilter {
   /** How many of the newest deliveries are searched. */
   readonly limit: number;
   readonly maxAgeSeconds: number;
-  /** Deliveries of this type do not count. */
+  /** Deliveries of this type don't count. */
   readonly except?: EventType;
 }
 
@@ -64,8 +67,8 @@ async function lastDelivery(
 }
 
 /**
- * Seconds until a call without an end time is rechecked because an event announced its end: the API can lag behind, and no
- * other event follows. Undefined without such a recent event.
+ * Seconds until a call without an end time is rechecked because an event announced its end: the API can lag behind, and
+ * no other event follows. Undefined without such a recent event.
  */
 export async function untilEndRecheck(db: Database, callId: string, now: Date): Promise<number | undefined> {
   const delays = recheckDelaysAfterEvent;
@@ -77,8 +80,8 @@ export async function untilEndRecheck(db: Database, callId: string, now: Date): 
 const recentThreadEvents = { limit: 10_000, maxAgeSeconds: missingThreadSeconds };
 
 /**
- * Seconds until an empty thread is rechecked, once after each event that referred to it: the API may lag behind the event for
- * longer than the spaced reads last. Undefined without a recent event.
+ * Seconds until an empty thread is rechecked, once after each event that referred to it: the API may lag behind the
+ * event for longer than the spaced reads last. Undefined without a recent event.
  */
 export async function untilMissingThreadRecheck(db: Database, key: string, now: Date): Promise<number | undefined> {
   const announcedAt = await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, now);
@@ -86,8 +89,8 @@ export async function untilMissingThreadRecheck(db: Database, key: string, now: 
 }
 
 /**
- * Whether only gap detection asked for this thread: no recent event or send of ours suggests that it exists. "Not found" is
- * then an answer, not a failed read.
+ * Whether only gap detection asked for this thread: no recent event or send of ours suggests that it exists. "Not
+ * found" is then an answer, not a failed read.
  */
 export async function isOnlyCandidate(db: Database, key: string): Promise<boolean> {
   const { line, number, participants } = threadOf(key);
@@ -106,13 +109,13 @@ export async function isOnlyCandidate(db: Database, key: string): Promise<boolea
 const refusedDelays: readonly number[] = [60, 600, 3_600];
 const daySeconds = 86_400;
 
-/** How a read was refused: by permission, or as a request that the service does not accept. */
+/** How a read was refused: by permission, or as a request that the service doesn't accept. */
 export type RefusedState = 'forbidden' | 'refused';
 
 /**
- * Seconds until a refused target is read again, since no event announces that a permission was granted. After the first hour,
- * at least a day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads; a malformed
- * target, which may be forged, waits as long as it has been refused.
+ * Seconds until a refused target is read again, since no event announces that a permission was granted. After the first
+ * hour, at least a day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads;
+ * a malformed target, which may be forged, waits as long as it has been refused.
  */
 export function untilRefusedRecheck(claim: Claim, state: RefusedState, now: Date): number {
   const { kind, key, refusedSeconds = 0 } = claim;

@@ -18,7 +18,9 @@ const maxAskedMs = 900_000;
 /** The longest wait of our own that replaces a shorter `Retry-After`. */
 const maxOwnMs = 30_000;
 
-/** Waits between the reads of a missing target. 404 also means "not yours" (section 7), so one is no proof of deletion. */
+/**
+ * Waits between the reads of a missing target. 404 also means "not yours" (section 7), so one is no proof of deletion.
+ */
 const missWaits = [5_000, 60_000];
 /** The API can lag behind its events, mostly by less than a second: the first 404 of a new target is no miss. */
 const newTargetWaitMs = 1_000;

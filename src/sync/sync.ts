@@ -35,24 +35,26 @@ import { createWriter, type WriterDeps } from './writer.ts';
 const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
 const maxMisses = 4;
 
-/** Wait before a target is read again whose result could not be written. */
+/** Wait before a target is read again whose result couldn't be written. */
 const unwrittenPauseMs = 5_000;
 
 /** A job whose target was due this long before it was read came late. */
 const lateMs = 50;
 
-/** How a read ended. `not_pending`: the target was not pending. */
+/** How a read ended. `not_pending`: the target wasn't pending. */
 export type ReadOutcome = 'mirrored' | 'not_pending' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
 
 interface EndedRead {
   readonly outcome: ReadOutcome;
-  /** The read did not find its target. */
+  /** The read didn't find its target. */
   readonly isMissed: boolean;
 }
 
 /** How the read for a job ended. */
 export interface JobRead extends Pick<EndedRead, 'outcome'> {
-  /** Its target was due for a while, or another handler had read it: jobs come more slowly than they could be worked. */
+  /**
+   * Its target was due for a while, or another handler had read it: jobs come more slowly than they could be worked.
+   */
   readonly isLate: boolean;
 }
 
@@ -103,7 +105,9 @@ export function createSync(deps: SyncDeps) {
   /** Claims whose read occupies a place of the allowance. */
   const allowed = new WeakSet<Claim>();
 
-  /** Leases the claims. Unconfirmed targets beyond the allowance are given back, and wait behind all others from now on. */
+  /**
+   * Leases the claims. Unconfirmed targets beyond the allowance are given back, and wait behind all others from now on.
+   */
   async function admit(claimed: readonly Claim[]): Promise<readonly Claim[]> {
     const isAdmitted = (claim: Claim) => {
       if (!claim.isUnconfirmed) return true;
@@ -144,8 +148,8 @@ export function createSync(deps: SyncDeps) {
   }
 
   /**
-   * Reads the target of a queue that has been due longest; `not_pending` when none is due. Claims before the limit, so that
-   * all handlers that continue at the same time share one statement.
+   * Reads the target of a queue that has been due longest; `not_pending` when none is due. Claims before the limit, so
+   * that all handlers that continue at the same time share one statement.
    */
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
@@ -259,8 +263,8 @@ export function createSync(deps: SyncDeps) {
 
   return {
     /**
-     * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
-     * kept in the target's row. Rejects when the database cannot be reached; the sweep then reads the target again.
+     * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome
+     * is kept in the target's row. Rejects when the database can't be reached; the sweep then reads the target again.
      */
     read: (target: Target, signal: AbortSignal): Promise<JobRead> =>
       timed(target.kind, () => readTarget(target, signal)),
@@ -281,7 +285,7 @@ async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
   return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCall(db, key)) !== undefined;
 }
 
-/** Whether an event referred to a thread that does not exist. It may have meant a group of the same party. */
+/** Whether an event referred to a thread that doesn't exist. It may have meant a group of the same party. */
 function isUnknownThread({ kind, priority, misses }: Claim, error: unknown): boolean {
   return kind === 'thread' && priority === priorities.live && misses === 0 && isNotFound(error);
 }

@@ -3,7 +3,7 @@ import type { Log } from '../shared/log.ts';
 import { type Loop, startLoop } from '../shared/loop.ts';
 
 /*
- * A forged delivery can refer to targets that do not exist, and each costs reads. Until it is read, it cannot be told from a
+ * A forged delivery can refer to targets that don't exist, and each costs reads. Until it is read, it can't be told from a
  * new call or thread. So reads that find nothing are limited, which real traffic hardly has: a worker process makes at most
  * `maxMissed` a minute.
  *
@@ -43,7 +43,10 @@ export function createAllowance() {
   };
 }
 
-/** Starts to read unconfirmed targets that are due. `read` tells how many it read, and how many of them were not mirrored. */
+/**
+ * Starts to read unconfirmed targets that are due. `read` tells how many it read, and how many of them weren't
+ * mirrored.
+ */
 export function startUnconfirmedReads(
   read: (max: number) => Promise<{ read: number; missed: number }>,
   log: Log,

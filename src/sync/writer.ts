@@ -44,7 +44,7 @@ interface Resolved {
 export interface WriterDeps {
   readonly db: Database;
   readonly notify: (due: readonly DueTarget[]) => void;
-  /** Undefined: links are not stored. */
+  /** Undefined: links aren't stored. */
   readonly sealer?: LinkSealer | undefined;
   /** For how many days content is stored. */
   readonly retentionDays?: RetentionDays;
@@ -98,8 +98,8 @@ export function createWriter(deps: WriterDeps) {
 
   return {
     /**
-     * Resolves after the commit, to whether the read proved that its target exists. If a batch cannot be written, each read is
-     * written alone, and only those that fail again reject.
+     * Resolves after the commit, to whether the read proved that its target exists. If a batch can't be written, each
+     * read is written alone, and only those that fail again reject.
      */
     async write(read: FinishedRead): Promise<boolean> {
       const written = await batch.add(read);
@@ -140,7 +140,7 @@ function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldC
   };
 }
 
-/** An empty list proves nothing: it cannot tell an emptied thread from one that never existed. */
+/** An empty list proves nothing: it can't tell an emptied thread from one that never existed. */
 function provesTarget(entity: EntityRead | undefined, call: HeldCall | undefined): boolean {
   switch (entity?.kind) {
     case 'thread':

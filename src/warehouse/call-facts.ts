@@ -310,7 +310,8 @@ function attributions(
     const talk = end.isAnswered ? end.talkSeconds : null;
     if (caller === 'user' && end.ordinal === 1) touch('extension', callerNumber, 'placed', source, end.talkSeconds);
     if (called === 'user') touch('extension', calledNumber, end.isAnswered ? 'answered' : 'rang', source, talk);
-    // Unless a telephone has taken the call, its next leg is no transfer. A call is transferred to a person, a group or outside.
+    // Unless a telephone has taken the call, its next leg is no transfer. A call is transferred to a person, a group or
+    // outside.
     const isTaken = steps.some((each) => each.ordinal < end.ordinal && isTelephone(each.called) && each.isAnswered);
     if (caller === 'user' && called !== 'mailbox' && isTaken) {
       if (called === 'user') touch('extension', calledNumber, 'transferred_to', source);

@@ -13,7 +13,7 @@ export interface Contact extends Readonly<Record<Exclude<ContactField, 'tags'>, 
   readonly tags: readonly string[];
 }
 
-/** Numbers of contacts; `erased` are the numbers that were not stored, because their person was erased. */
+/** Numbers of contacts; `erased` are the numbers that weren't stored, because their person was erased. */
 export interface Imported {
   readonly added: number;
   readonly changed: number;

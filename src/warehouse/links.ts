@@ -25,7 +25,10 @@ export function belongingOf(kind: LinkKind, { owner, part }: Pick<Link, 'owner' 
   return [kind, owner, part].join(' ');
 }
 
-/** Stores the links that are not held; one that does not open counts as not held. If there are several for one part, the last one. */
+/**
+ * Stores the links that aren't held; one that doesn't open counts as not held. If there are several for one part, the
+ * last one.
+ */
 export async function storeLinks(tx: Transaction, kind: LinkKind, links: readonly Link[]): Promise<void> {
   const given = new Map<string, Link & { readonly url: string; readonly sealer: LinkSealer }>();
   for (const { url, sealer, ...place } of links) {

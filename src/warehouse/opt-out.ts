@@ -56,8 +56,8 @@ const maxVerdicts = 20_000;
 const maxKnownLength = 320;
 
 /**
- * Whether an inbound text is a phone's reaction to another text. It quotes a text of ours, so one that quotes a keyword alone is
- * none: we send no such text.
+ * Whether an inbound text is a phone's reaction to another text. It quotes a text of ours, so one that quotes a keyword
+ * alone is none: we send no such text.
  */
 export function isReaction(text: string): boolean {
   const reaction = reactionIn(text);

@@ -15,8 +15,9 @@ const wordsOf = (text: string) =>
     .trim();
 
 /**
- * What a reaction to a text quotes (reactions.txt): empty for an image. Undefined for a text that is no reaction. `isBare`: an
- * emoji stands right before the quotation, as people write it too. Pure, and linear in the length of the text.
+ * What a reaction to a text quotes (reactions.txt): empty for an image. Undefined for a text that is no reaction.
+ * `isBare`: an emoji stands right before the quotation, as people write it too. Pure, and linear in the length of the
+ * text.
  */
 export function reactionIn(text: string): { readonly quoted: string; readonly isBare: boolean } | undefined {
   known ??= readKnown();

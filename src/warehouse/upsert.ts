@@ -322,7 +322,9 @@ export function insertInto<C extends Columns>(
     where t.fetch_seq <= excluded.fetch_seq`;
 }
 
-/** SQL for whether the mirrored row `t` has the content that {@link insertInto} leaves there after the row `excluded`. */
+/**
+ * SQL for whether the mirrored row `t` has the content that {@link insertInto} leaves there after the row `excluded`.
+ */
 export function hasContent<C extends Columns>({ content, policy }: MirrorTable<never, C>): RawBuilder<unknown> {
   const [before, after] = [content.map((column) => `t.${column}`), content.map((each) => mergedValue(each, policy))];
   return sql.raw(`(t.content_hash = excluded.content_hash or (${before}) is not distinct from (${after}))`);

@@ -66,9 +66,10 @@ export async function writeCalls(
 }
 
 /**
- * Of the calls that searches listed, those to write, and whether the mirror has a row of each: it lacks them, marks them deleted, or
- * holds other content. Locks and writes nothing. The others keep their `fetch_seq`. So a call is also written while a read of it has
- * begun and not ended, which may be older. And a call read before the account was accepted vouches for it only if it is written.
+ * Of the calls that searches listed, those to write, and whether the mirror has a row of each: it lacks them, marks
+ * them deleted, or holds other content. Locks and writes nothing. The others keep their `fetch_seq`. So a call is also
+ * written while a read of it has begun and not ended, which may be older. And a call read before the account was
+ * accepted vouches for it only if it is written.
  */
 export async function callsToWrite(
   tx: Transaction,

@@ -44,8 +44,8 @@ export function withoutOwn(text: string, secrets: readonly string[]): string {
 
 /**
  * Extracts the references of a delivery and redacts its body. Payloads aren't specified (section 6), so wrappers, lists
- * and forms are accepted too. Never throws. The work is bounded by the size of the body. If the body is empty, the query
- * is parsed instead.
+ * and forms are accepted too. Never throws. The work is bounded by the size of the body. If the body is empty, the
+ * query is parsed instead.
  */
 export function extract(
   { pathType, query, body, ownSecrets = [] }: RawDelivery,

@@ -8,7 +8,7 @@ export interface Answer<T> {
   data: T;
 }
 
-/** Turns the `data` of an answer into an operation's result; throws `UnreadableData` when it cannot. */
+/** Turns the `data` of an answer into an operation's result; throws `UnreadableData` when it can't. */
 export type Read<T> = (data: unknown, report: Report) => T;
 
 /** For operations whose success is 204 without a body. What another success holds is ignored. */
@@ -24,8 +24,9 @@ export interface Refusal {
 }
 
 /**
- * Reads `{ "data": … }`; keys beside `data` are ignored (section 9). Throws `UnreadableData` when the text is not JSON, has no `data`,
- * or `read` cannot use it. With `nothing`, an empty body or an envelope without `data` is accepted, but not a proxy's page.
+ * Reads `{ "data": … }`; keys beside `data` are ignored (section 9). Throws `UnreadableData` when the text isn't JSON,
+ * has no `data`, or `read` can't use it. With `nothing`, an empty body or an envelope without `data` is accepted, but
+ * not a proxy's page.
  */
 export function readAnswer<T>(body: string, read: Read<T>, report: Report): T {
   const isDataOptional = read === nothing;

@@ -8,8 +8,8 @@ type Shape = Readonly<Record<string, Field<unknown>>>;
 export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 /**
- * An entity as read. Its identity is always present; any other field is `undefined` when it was not reported. `raw` is
- * the parsed object with its secrets: redact it before storing it, and never log it. It is not enumerable, so
+ * An entity as read. Its identity is always present; any other field is `undefined` when it wasn't reported. `raw` is
+ * the parsed object with its secrets: redact it before storing it, and never log it. It isn't enumerable, so
  * `JSON.stringify` and copies leave it out.
  */
 export type Entity<S extends Shape, Id extends keyof S = never> = {
@@ -41,7 +41,10 @@ export function openFields<const S extends Shape>(shape: S): Field<Entity<S>> {
   return reader(shape, { isOpen: true });
 }
 
-/** Only a value that is no object or lacks its identity is rejected; any other difference loses one field and is reported. */
+/**
+ * Only a value that is no object or lacks its identity is rejected; any other difference loses one field and is
+ * reported.
+ */
 function reader<S extends Shape, Id extends keyof S & string>(
   shape: S,
   { identity, isOpen = false }: { identity?: Id; isOpen?: boolean },
@@ -97,8 +100,8 @@ export function rows<T>(entity: Field<T>): Field<readonly T[]> {
 }
 
 /**
- * The rows of a list that the answer must have; `null` is read as an empty one. Throws `UnreadableData` for anything else, and when a
- * row lacks its identity.
+ * The rows of a list that the answer must have; `null` is read as an empty one. Throws `UnreadableData` for anything
+ * else, and when a row lacks its identity.
  */
 export function requiredRows<T>(value: unknown, entity: Field<T>, report: Report, where: string): readonly T[] {
   if (value === null) {
@@ -133,14 +136,14 @@ export function requiredObject(value: unknown, where: string): Record<string, un
   throw new UnreadableData(`\`${where}\` should be an object, but is ${jsonType(value)}`);
 }
 
-/** Reads one optional key of an object that is not itself an entity. */
+/** Reads one optional key of an object that isn't itself an entity. */
 export function optional<T>(
   object: Record<string, unknown>,
   key: string,
   field: Field<T>,
   report: Report,
 ): T | undefined {
-  // Inherited names, such as `constructor`, are not data.
+  // Inherited names, such as `constructor`, aren't data.
   const value = Object.hasOwn(object, key) ? object[key] : undefined;
   if (value === null) report('null', '', key, 'null');
   return value === undefined || value === null ? undefined : field(value, report, '', key);

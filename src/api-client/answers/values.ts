@@ -1,10 +1,12 @@
 /** In which way an answer differs from the specification. */
 export type Difference = 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
 
-/** Told of each difference, at `parent.key`. `sample`: the JSON type, or the new word of an enumeration, never content. */
+/**
+ * Told of each difference, at `parent.key`. `sample`: the JSON type, or the new word of an enumeration, never content.
+ */
 export type Report = (what: Difference, parent: string, key: string, sample: string) => void;
 
-/** The data of one answer cannot be read at all. The message describes the body without quoting it. */
+/** The data of one answer can't be read at all. The message describes the body without quoting it. */
 export class UnreadableData extends Error {
   override readonly name = 'UnreadableData';
 }
@@ -67,7 +69,7 @@ export const decimal = ofType((value): value is number => Number.isFinite(value)
 /** An integer that a double holds exactly. */
 export const integer = ofType((value): value is number => Number.isSafeInteger(value));
 
-/** Longer identifiers are not plausible, and could exceed what an index holds. */
+/** Longer identifiers aren't plausible, and could exceed what an index holds. */
 const maxNameLength = 200;
 
 /** Text that identifies something: not empty, at most 200 characters. */
@@ -109,7 +111,7 @@ export const count: Field<number> = (value, report, parent, key) => {
   return undefined;
 };
 
-// Some languages write "no time" as year 0 or 1. RFC 3339 allows offsets beyond ±15:59, but Postgres does not.
+// Some languages write "no time" as year 0 or 1. RFC 3339 allows offsets beyond ±15:59, but Postgres doesn't.
 const rfc3339 =
   /^(?!000[01])\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,12})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
 

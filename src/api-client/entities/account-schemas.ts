@@ -36,7 +36,7 @@ export const subscription = entity('id', {
 /** A webhook subscription (section 2.12). `url` holds the token of our receiver: treat it as a secret. */
 export type Subscription = ValueOf<typeof subscription>;
 
-/** An event type: its name, or an object with the name in `type` or `name`. Section 4.7 does not show the shape. */
+/** An event type: its name, or an object with the name in `type` or `name`. Section 4.7 doesn't show the shape. */
 export const typeName: Field<string> = (value, report, parent, key) => {
   if (typeof value !== 'object' || value === null) return name(value, report, parent, key);
   const { type, name: called } = value as Record<string, unknown>;

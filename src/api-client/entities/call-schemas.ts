@@ -65,7 +65,7 @@ export const callPage: Read<CallPage> = (data, report) => {
 };
 
 // Only `bridgedFromCallId` is specified. The other keys are those of a call, read where a leg has them; its words for
-// direction and status are not specified.
+// direction and status aren't specified.
 const leg = openFields({
   uniqueId: callId,
   callId,
@@ -76,12 +76,12 @@ const leg = openFields({
   ...common,
 });
 
-/** One leg of a call (section 2.9). Its other fields are not specified: see `raw`. */
+/** One leg of a call (section 2.9). Its other fields aren't specified: see `raw`. */
 export type Leg = ValueOf<typeof leg>;
 
 export const call = entity('id', { ...summaryFields, legs: rows(leg) });
 
-/** One call with its legs (section 4.6); `legs` is undefined when they cannot be read. */
+/** One call with its legs (section 4.6); `legs` is undefined when they can't be read. */
 export type Call = ValueOf<typeof call>;
 
 export const recording = entity('uniqueId', {
@@ -125,5 +125,5 @@ export const transcript = entity('id', {
   customKpis: rows(fields({ name: text, value: count, note: text })),
 });
 
-/** The transcript of one recorded leg (section 2.11). An undefined score was not given; it is not zero. */
+/** The transcript of one recorded leg (section 2.11). An undefined score wasn't given; it isn't zero. */
 export type Transcript = ValueOf<typeof transcript>;

@@ -25,7 +25,7 @@ export const message = entity('id', {
 /** A message of a thread (section 2.6). `media` are secrets. */
 export type Message = ValueOf<typeof message>;
 
-/** A page of a thread. The order of its messages is not specified. */
+/** A page of a thread. The order of its messages isn't specified. */
 export interface ThreadRead {
   line?: string | undefined;
   number?: string | undefined;
@@ -53,7 +53,7 @@ export const conversationState = fields({
 
 /**
  * A conversation's state after a change (section 2.5). `resolvedBy` is undefined when an integration resolved it and
- * named nobody. The assignee is not reported.
+ * named nobody. The assignee isn't reported.
  */
 export type ConversationState = ValueOf<typeof conversationState>;
 
@@ -81,7 +81,7 @@ const sentMessage = fields({
   price: decimal,
 });
 
-/** A recipient that was dropped and not charged (section 2.3). `opted_out` cannot be overridden. */
+/** A recipient that was dropped and not charged (section 2.3). `opted_out` can't be overridden. */
 const skipped = fields({ to: text, reason: word('opted_out', 'duplicate', 'invalid') });
 
 /**
@@ -114,7 +114,9 @@ export type UnreadCounts = ValueOf<typeof unreadCounts>;
 
 export const blockedSender = entity('number', { line: text, number: name, reason: text, blockedAt: instant });
 
-/** A number that a line sends no texts to (section 2.7); its own texts still arrive. Its owner never sees the reason. */
+/**
+ * A number that a line sends no texts to (section 2.7); its own texts still arrive. Its owner never sees the reason.
+ */
 
 export const draft = entity('draftId', { draftId: name, message: text });
 

@@ -70,7 +70,7 @@ export function createExchanger(origin: string, limits: Limits) {
       isStalled = maySend?.() === false;
       if (isStalled) return false;
       isSent = true;
-      // Starts here: waiting for a connection is not the service's time.
+      // Starts here: waiting for a connection isn't the service's time.
       clock = setTimeout(() => {
         isLate = true;
         cut.abort();
@@ -200,7 +200,7 @@ function collect(body: Body, maxBytes: number): Promise<Buffer> {
 /** Limits how many bodies are decoded at a time; `maxBytes` limits each of them. */
 const decoding = pLimit(2);
 
-/** Decodes a body to text. zlib stops at `maxBytes`, so that a decompression bomb does not fill the memory. */
+/** Decodes a body to text. zlib stops at `maxBytes`, so that a decompression bomb doesn't fill the memory. */
 async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
   const named = encoding.trim().toLowerCase();
   if (named === '' || named === 'identity' || sent.length === 0) return sent.toString('utf8');
@@ -220,7 +220,7 @@ interface FailureContext {
   operation: string;
   status: number | undefined;
   isSent: boolean;
-  /** Set when the answer was not complete within these milliseconds. */
+  /** Set when the answer wasn't complete within these milliseconds. */
   lateAfterMs: number | undefined;
 }
 

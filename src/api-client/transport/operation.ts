@@ -8,7 +8,7 @@ export interface Base {
   prefix: string;
 }
 
-/** Throws when the address cannot be the base of a service. */
+/** Throws when the address can't be the base of a service. */
 export function parseBase(baseUrl: string): Base {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   const isBase = url && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === '';
@@ -46,7 +46,7 @@ export function objectId(digits: string): ObjectId {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Aborts the call: it rejects with `aborted`, and does not count as a failure of the service. */
+  /** Aborts the call: it rejects with `aborted`, and doesn't count as a failure of the service. */
   signal?: AbortSignal | undefined;
   /**
    * Milliseconds for each complete answer, from the first byte sent, instead of `headersMs` and `answerMs` of the
@@ -55,7 +55,7 @@ export interface CallOptions {
   answerMs?: number | undefined;
   /**
    * Called when the connection is ready, right before the first byte. On false nothing is sent, and the call rejects
-   * with `stalled`, which does not count as a failure of the service. For requests that must not be sent late, however
+   * with `stalled`, which doesn't count as a failure of the service. For requests that must not be sent late, however
    * long the connection took.
    */
   maySend?: (() => boolean) | undefined;
@@ -72,7 +72,7 @@ export interface Operation<T> {
   path: string;
   query?: Query | undefined;
   body?: unknown;
-  /** Why it is not sent: the call rejects with `invalid_request`. */
+  /** Why it isn't sent: the call rejects with `invalid_request`. */
   problem?: string | undefined;
   /** A send: it costs money, and a 4xx or 5xx with the error envelope proves that nothing happened (section 7). */
   isBilled: boolean;

@@ -24,9 +24,9 @@ const statuses: Record<number, ErrorCode> = {
 };
 
 /**
- * The error for an answer that is not 2xx (section 7). The envelope's `type` decides. Without the envelope a proxy may
- * have answered: a 404 then does not prove absence, nor a 403 a missing permission. Refusals that section 7 lists had
- * no effect. For a send, no error with a whole envelope had an effect, 4xx and 5xx alike.
+ * The error for an answer that isn't 2xx (section 7). The envelope's `type` decides. Without the envelope a proxy may
+ * have answered: a 404 then doesn't prove absence, nor a 403 a missing permission. Refusals that section 7 lists had no
+ * effect. For a send, no error with a whole envelope had an effect, 4xx and 5xx alike.
  */
 export function refusal(
   { name: operation, isBilled }: Pick<Operation<unknown>, 'name' | 'isBilled'>,
@@ -65,7 +65,7 @@ export function refusal(
       withMessage('unknown error', envelope, authorization),
     );
   }
-  // A proxy can send a challenge without the envelope, which does not prove that a send was not carried out.
+  // A proxy can send a challenge without the envelope, which doesn't prove that a send wasn't carried out.
   if (envelope !== undefined || !isBilled) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
@@ -86,7 +86,10 @@ function withMessage(message: string, envelope: Refusal | undefined, authorizati
   return message + quoted(envelope?.message ?? '', authorization.replace(/^\S+\s+/, ''));
 }
 
-/** A message of the service, to append to one of ours: at most 200 characters, without the API key, addresses and phone numbers. */
+/**
+ * A message of the service, to append to one of ours: at most 200 characters, without the API key, addresses and phone
+ * numbers.
+ */
 export function quoted(message: string, apiKey: string): string {
   if (message === '') return '';
   const text = message
@@ -99,7 +102,7 @@ export function quoted(message: string, apiKey: string): string {
 
 /**
  * Milliseconds that a `Retry-After` asks for, given in seconds or as a date. A date is compared with the answer's own
- * `Date`, so that a wrong clock on either side does not matter. `undefined` for an absent or invalid header.
+ * `Date`, so that a wrong clock on either side doesn't matter. `undefined` for an absent or invalid header.
  */
 export function retryAfterMs(header: string | undefined, date: string | undefined, now: number): number | undefined {
   const asked = header?.trim();

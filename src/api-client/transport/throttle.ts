@@ -16,7 +16,10 @@ export const defaultCircuit = {
   failures: 8,
   /** How long it first stays open; doubled after each failed probe. */
   openMs: 5_000,
-  /** The longest opening, and the longest Retry-After that is honoured: a wrong header must not stop the mirror for days. */
+  /**
+   * The longest opening, and the longest Retry-After that is honoured: a wrong header must not stop the mirror for
+   * days.
+   */
   maxOpenMs: 60_000,
 };
 
@@ -111,15 +114,18 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
   return {
     circuit: (): CircuitState =>
       circuit.isOpen ? { state: 'open', retryAfterMs: circuitWaitMs() } : { state: 'closed' },
-    /** Milliseconds since the first failure after which no request succeeded, if the circuit is open or that is an outage. */
+    /**
+     * Milliseconds since the first failure after which no request succeeded, if the circuit is open or that is an
+     * outage.
+     */
     failingMs(): number | undefined {
       if (failing === undefined) return undefined;
       const ms = now() - failing.from;
       return circuit.isOpen || (ms >= outageMs && failing.to - failing.from >= apartMs) ? ms : undefined;
     },
     /**
-     * Runs `work` in a slot of the operation, first come first served, after its pause. Rejects with `circuit_open` when the
-     * pause is long, or the call may not wait for it.
+     * Runs `work` in a slot of the operation, first come first served, after its pause. Rejects with `circuit_open`
+     * when the pause is long, or the call may not wait for it.
      */
     async inSlot<T>(name: string, signal: AbortSignal, mayWait: boolean, work: () => Promise<T>): Promise<T> {
       const operation = stateOf(name);

@@ -31,7 +31,7 @@ const transientErrors = new Set(['network', 'timeout', 'server', 'rate_limited']
 
 /**
  * Milliseconds to wait after failed try number `attempt` (from 1), with full jitter. `undefined` means no retry in
- * place: the error is not transient, the tries are used up, or the service asks for a longer wait.
+ * place: the error isn't transient, the tries are used up, or the service asks for a longer wait.
  */
 function waitBeforeRetry(
   error: ServiceError,
@@ -83,12 +83,12 @@ export interface Transport {
    */
   repeatable<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>>;
   /**
-   * For operations that are not idempotent: sends at most one request, on its own connection. When the service may have
+   * For operations that aren't idempotent: sends at most one request, on its own connection. When the service may have
    * carried it out (effect `unknown`), the error's advice is `reconcile`.
    */
   once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>>;
   /**
-   * Ends the client: new calls, and repeatable calls in flight, reject with `aborted`. With 'all', calls that are not
+   * Ends the client: new calls, and repeatable calls in flight, reject with `aborted`. With 'all', calls that aren't
    * repeatable are aborted too, and their effect is unknown.
    */
   abandon(what: 'repeatable' | 'all'): void;

@@ -33,7 +33,7 @@ export interface UnprovenPart {
 export interface BackfillOutcome extends BackfillProgress {
   /** Unix seconds where this run resumed an interrupted one. */
   readonly resumedFrom: number | undefined;
-  /** Ranges that are not proven complete, and why; the reconcile schedule compares them again. */
+  /** Ranges that aren't proven complete, and why; the reconcile schedule compares them again. */
   readonly unproven: readonly UnprovenPart[];
   readonly isFinished: boolean;
 }
@@ -44,9 +44,9 @@ const callsPerRange = 5_000;
 const maxRangeHours = 31 * 24;
 
 /**
- * Mirrors call history, oldest first, range by range. Each range is compared as past hours are, and the cursor is saved with
- * it: an interrupted run resumes at its last range. Stops between two pages when `signal` fires. Rejects with `ServiceError`
- * when the service refuses, or fails for half an hour; the same call then resumes.
+ * Mirrors call history, oldest first, range by range. Each range is compared as past hours are, and the cursor is saved
+ * with it: an interrupted run resumes at its last range. Stops between two pages when `signal` fires. Rejects with
+ * `ServiceError` when the service refuses, or fails for half an hour; the same call then resumes.
  */
 export async function backfillCalls(
   deps: ListerDeps & { readonly onWait?: OnWait },
@@ -131,7 +131,10 @@ function wholeHours({ from, to }: TimeRange): TimeRange {
   return { from: start, to: Math.max(start, Math.min(Math.ceil(to / hour) * hour, currentHour)) };
 }
 
-/** Opens a run, or resumes an unfinished one that starts at the same time and ends no later: without `--to` the end is now. */
+/**
+ * Opens a run, or resumes an unfinished one that starts at the same time and ends no later: without `--to` the end is
+ * now.
+ */
 async function openBackfill(
   db: Database,
   { from, to }: TimeRange,
@@ -183,8 +186,8 @@ const outageBackoff = { firstMs: 2_000, maxMs: 120_000 };
 const retriedAtOnce = new Set(['rate_limited', 'server', 'circuit_open']);
 
 /**
- * Retries requests of one back-fill while the service is down. Rejects with an error that a retry cannot help, with the last
- * error after half an hour without an answer, and when `signal` fires.
+ * Retries requests of one back-fill while the service is down. Rejects with an error that a retry can't help, with the
+ * last error after half an hour without an answer, and when `signal` fires.
  */
 export function createOutageRetry(
   onWait: OnWait,

@@ -11,7 +11,7 @@ import { countUnannounced } from './coverage.ts';
 import { type CallLister, type Listing, secondOf } from './listing.ts';
 
 export interface MirrorOptions {
-  /** Priority for reading legs, recordings and transcripts of new and changed calls; undefined: they are not read. */
+  /** Priority for reading legs, recordings and transcripts of new and changed calls; undefined: they aren't read. */
   readonly readPriority: Priority | undefined;
   /** Also reads unchanged calls whose legs were never read. */
   readonly readsMissingLegs?: boolean;
@@ -26,8 +26,8 @@ const maxWaitMs = 1_000;
 const waitMs = 200;
 
 /**
- * Mirrors a page of call history and commits, after live reads that wait for a handler. Writes only calls that are new or differ from
- * the mirror. Resolves to the targets to enqueue and how many calls were new or changed.
+ * Mirrors a page of call history and commits, after live reads that wait for a handler. Writes only calls that are new
+ * or differ from the mirror. Resolves to the targets to enqueue and how many calls were new or changed.
  */
 export async function mirrorPage(
   db: Database,

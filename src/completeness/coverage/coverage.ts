@@ -35,7 +35,9 @@ export function joinHours(hours: readonly number[], max: number): TimeRange[] {
   return ranges;
 }
 
-/** Seconds after its end at which an hour is compared. Calls are listed after they end, and some fields change later. */
+/**
+ * Seconds after its end at which an hour is compared. Calls are listed after they end, and some fields change later.
+ */
 const comparisonDelays = [120, 900, 86_400, 604_800] as const;
 /** Hours before the first start that are planned. */
 const initialHours = 24;
@@ -47,13 +49,13 @@ const nextComparison = sql`(
   select coalesce(min(p.at), 'infinity')
   from (select c.to_at + p * interval '1 second' as at from unnest(${sql.lit(`{${comparisonDelays}}`)}::integer[]) p) p
   where p.at > now())`;
-/** The time of the next attempt at an hour `c` that is not proven: after 1 minute, then 2, 4, … up to `maxMinutes`. */
+/** The time of the next attempt at an hour `c` that isn't proven: after 1 minute, then 2, 4, … up to `maxMinutes`. */
 const nextAttempt = (maxMinutes: RawBuilder<unknown>) =>
   sql`now() + least(${maxMinutes}, power(2, least(c.attempts, 11))) * interval '1 minute'`;
 
 /**
- * Adds the hours since the last planned one, so that the hours of a downtime are planned at the next start. The first start
- * plans the 24 hours before it, and records the current hour as a gap. Any number of processes may plan.
+ * Adds the hours since the last planned one, so that the hours of a downtime are planned at the next start. The first
+ * start plans the 24 hours before it, and records the current hour as a gap. Any number of processes may plan.
  */
 export async function planHours(db: Database): Promise<void> {
   await query(
@@ -80,8 +82,8 @@ export async function planHours(db: Database): Promise<void> {
 }
 
 /**
- * Claims the running hour for one poll of the service, so that only one process polls at a time. Resolves to the time of the
- * database; undefined while the last poll is less than `everySeconds` old.
+ * Claims the running hour for one poll of the service, so that only one process polls at a time. Resolves to the time
+ * of the database; undefined while the last poll is less than `everySeconds` old.
  */
 export async function claimPoll(db: Database, everySeconds: number): Promise<Date | undefined> {
   const [claimed] = await query(
@@ -116,7 +118,7 @@ export async function claimHours(db: Database, max: number): Promise<DueHour[]> 
   );
 }
 
-/** Makes all past hours that a range touches due now, and plans those that were not. Resolves to their number. */
+/** Makes all past hours that a range touches due now, and plans those that weren't. Resolves to their number. */
 export async function scheduleHours(db: Database, { from, to }: TimeRange): Promise<number> {
   const rows = await query(
     db,
@@ -163,8 +165,8 @@ export interface Comparison {
 }
 
 /**
- * Records a comparison. Call it after the listed calls are mirrored. Resolves to the held calls that the service does not
- * list: they should be read, but this does not prove that they were deleted.
+ * Records a comparison. Call it after the listed calls are mirrored. Resolves to the held calls that the service
+ * doesn't list: they should be read, but this doesn't prove that they were deleted.
  */
 export async function recordHours(tx: Transaction, { hours, calls, problem }: Comparison): Promise<string[]> {
   const listedIds = [...calls.keys()];
@@ -259,7 +261,7 @@ export async function unproveSpan(
 const areHours = (hours: readonly number[]) =>
   sql`stream = 'calls' and from_at = any(select to_timestamp(h) from unnest(${hours}::bigint[]) h)`;
 
-/** Records that hours could not be compared. A proven hour stays proven. Another account that answers is no attempt. */
+/** Records that hours couldn't be compared. A proven hour stays proven. Another account that answers is no attempt. */
 export async function failHours(
   db: Database,
   hours: readonly number[],
@@ -280,7 +282,9 @@ export async function releaseHours(db: Database, hours: readonly number[]): Prom
   await query(db, sql`update ops.coverage set claimed_until = ${released} where ${areHours(hours)}`);
 }
 
-/** Counts calls that no webhook announced, by their starts in Unix seconds. Hours that are not watched are left alone. */
+/**
+ * Counts calls that no webhook announced, by their starts in Unix seconds. Hours that aren't watched are left alone.
+ */
 export async function countUnannounced(tx: Transaction, starts: readonly number[]): Promise<void> {
   if (starts.length === 0) return;
   await query(

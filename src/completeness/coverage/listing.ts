@@ -5,9 +5,10 @@ import { momentOf } from '../../warehouse/held-calls.ts';
 import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
 
 /*
- * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It is complete only when it has as
- * many distinct ids as the service counts. Otherwise it is repeated, then split in halves, down to a range that fits one page
- * or to a single second. A second with more calls than a page holds may stay incomplete: its calls have no order.
+ * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It is complete only when it
+ * has as many distinct ids as the service counts. Otherwise it is repeated, then split in halves, down to a range that
+ * fits one page or to a single second. A second with more calls than a page holds may stay incomplete: its calls have
+ * no order.
  */
 
 /** The calls of a range according to the service. */
@@ -30,10 +31,14 @@ export interface ListerDeps {
 
 /** The service caps larger limits (section 8). */
 const pageSize = 500;
-/** A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little. */
+/**
+ * A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little.
+ */
 const maxTotal = 10_000;
 const maxTries = 3;
-/** Of a listing by end: most polls need one page, and what a long downtime leaves is found when its hours are compared. */
+/**
+ * Of a listing by end: most polls need one page, and what a long downtime leaves is found when its hours are compared.
+ */
 const endedPage = { size: 100, max: 20 } as const;
 /** Calls that started earlier are left to the comparison of their hours. */
 const maxCallSeconds = 86_400;
@@ -41,13 +46,13 @@ const maxCallSeconds = 86_400;
 const aheadSeconds = 300;
 /** Pages that are written while the next one is fetched. */
 const pagesInFlight = 2;
-/** Section 4.6 does not say whether a window includes its ends, so each search covers a second more on either side. */
+/** Section 4.6 doesn't say whether a window includes its ends, so each search covers a second more on either side. */
 const margin = 1;
 
 interface Pass {
   readonly calls: Map<string, number>;
   readonly total: number | undefined;
-  /** Pages with calls that earlier pages did not list. */
+  /** Pages with calls that earlier pages didn't list. */
   readonly pageCount: number;
   /** It ended after its first page, since the range has to be split. */
   readonly isTooLarge: boolean;
@@ -95,7 +100,10 @@ export function createCallLister({ service, db }: ListerDeps) {
     return { calls, total, pageCount, isTooLarge };
   }
 
-  /** Adds the calls of a range to `found`; resolves to the problem. `outerTotal` counts the range of which this is a half. */
+  /**
+   * Adds the calls of a range to `found`; resolves to the problem. `outerTotal` counts the range of which this is a
+   * half.
+   */
   async function listInto(
     found: Map<string, number>,
     range: TimeRange,
@@ -119,9 +127,9 @@ export function createCallLister({ service, db }: ListerDeps) {
       total = pass.total;
       if (pass.calls.size === total) return undefined;
       const isSpent = tries === maxTries;
-      // A half with the total of the whole will not shrink further: the service counts something else than the range.
+      // A half with the total of the whole won't shrink further: the service counts something else than the range.
       const isLast = !parts || (total >= maxTotal && total >= outerTotal);
-      // A single page cannot have shifted.
+      // A single page can't have shifted.
       if ((pass.pageCount <= 1 && tries > 1) || (isSpent && isLast)) {
         return `the service counts ${total} calls and lists ${pass.calls.size}`;
       }
@@ -134,8 +142,8 @@ export function createCallLister({ service, db }: ListerDeps) {
 
   return {
     /**
-     * Lists a range whose end has passed. Without `isProof` each page is asked for once: while calls of the range are still listed, no
-     * two listings agree. Rejects with `ServiceError`, and with what `onPage` rejects with.
+     * Lists a range whose end has passed. Without `isProof` each page is asked for once: while calls of the range are
+     * still listed, no two listings agree. Rejects with `ServiceError`, and with what `onPage` rejects with.
      */
     async list(range: TimeRange, onPage: OnPage, signal?: AbortSignal, isProof = true): Promise<Listing> {
       const found = new Map<string, number>();
@@ -145,8 +153,9 @@ export function createCallLister({ service, db }: ListerDeps) {
       return { calls: new Map(within), problem };
     },
     /**
-     * Lists the calls that ended after `since`, the latest first: a long call is listed by its start, which no short window
-     * holds. Moments in Unix seconds. Proves nothing. Rejects with `ServiceError`, and with what `onPage` rejects with.
+     * Lists the calls that ended after `since`, the latest first: a long call is listed by its start, which no short
+     * window holds. Moments in Unix seconds. Proves nothing. Rejects with `ServiceError`, and with what `onPage`
+     * rejects with.
      */
     async listEnded({ from: since, to }: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<void> {
       const window = { start: to - maxCallSeconds, end: to + aheadSeconds, limit: endedPage.size };

@@ -91,8 +91,8 @@ export function createReconciler(deps: ReconcileDeps) {
 
   return {
     /**
-     * Compares up to three days of due hours. Resolves to the hours that were compared and those that failed, and to how
-     * many calls were new or differed. Rejects only when the database cannot be reached.
+     * Compares up to three days of due hours. Resolves to the hours that were compared and those that failed, and to
+     * how many calls were new or differed. Rejects only when the database can't be reached.
      */
     async round(signal?: AbortSignal) {
       await planHours(db);
@@ -111,8 +111,8 @@ export function createReconciler(deps: ReconcileDeps) {
       return { compared, failed: due.length - compared, changed };
     },
     /**
-     * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end. Resolves
-     * to how many were new or changed. Rejects with `ServiceError`.
+     * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end.
+     * Resolves to how many were new or changed. Rejects with `ServiceError`.
      */
     mirror: async (range: TimeRange) => (await mirrorRange(deps, lister, range, now, undefined)).changed,
     /** Mirrors the calls that ended in a range up to now, without comparing. Rejects with `ServiceError`. */
@@ -121,7 +121,9 @@ export function createReconciler(deps: ReconcileDeps) {
   };
 }
 
-/** Joins consecutive hours. An hour that the last attempt did not prove is compared alone, so that it delays no other. */
+/**
+ * Joins consecutive hours. An hour that the last attempt didn't prove is compared alone, so that it delays no other.
+ */
 function rangesOf(due: readonly DueHour[]): TimeRange[] {
   const starts = (hours: readonly DueHour[]) => hours.map(({ start }) => start);
   return [

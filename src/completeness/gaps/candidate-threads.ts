@@ -7,9 +7,9 @@ import { hasErasures } from '../../warehouse/erasure/erased.ts';
 import { isMissingTexts } from './unread-comparisons.ts';
 
 /*
- * The API cannot list conversations (section 4.2), so those that no webhook announced have to be probed. A candidate
- * (ops.thread_candidates) is a line and a number that may have a conversation, and a probe reads its thread. A candidate is
- * probed again only on new evidence.
+ * The API can't list conversations (section 4.2), so those that no webhook announced have to be probed. A candidate
+ * (ops.thread_candidates) is a line and a number that may have a conversation, and a probe reads its thread. A
+ * candidate is probed again only on new evidence.
  */
 
 /** Why a line and a number may have a conversation. */
@@ -21,7 +21,10 @@ const shortestNumber = 7;
 export interface CallerEvidence {
   /** Default: `call`. */
   readonly evidence?: Evidence;
-  /** Adds only candidates of this line; of the called line, or of every line if that one cannot text. Default: of every line. */
+  /**
+   * Adds only candidates of this line; of the called line, or of every line if that one can't text. Default: of every
+   * line.
+   */
   readonly line?: string | 'called';
   /** When the missing text had arrived: candidates probed before that are reopened. Default: {@link probedBefore}. */
   readonly arrivedBy?: Date | undefined;
@@ -30,12 +33,14 @@ export interface CallerEvidence {
 /** A probe of a candidate `t` before this is repeated: an hour ago, or now while texts of the line are missing. */
 const probedBefore = sql`case when ${isMissingTexts(sql`t.line`)} then now() else now() - interval '1 hour' end`;
 
-/** Candidates of a period, the newest callers first: some hours of probes for an account with many callers and lines. */
+/**
+ * Candidates of a period, the newest callers first: some hours of probes for an account with many callers and lines.
+ */
 const maxPairs = 50_000;
 
 /**
- * Adds candidates for the external numbers in the calls of a period: people text on other lines than they call. Resolves to how
- * many became open.
+ * Adds candidates for the external numbers in the calls of a period: people text on other lines than they call.
+ * Resolves to how many became open.
  */
 export function addCallers(
   db: Database,
@@ -95,8 +100,8 @@ const isHeld = (alias: 'f' | 'p' | 't') => sql`exists (
     and c.participants_key = '' and c.deleted_at is null)`;
 
 /**
- * Adds the rows (line, number) of `found`, except held conversations and erased numbers. `hasErasures` takes a lock, so that a
- * later erasure waits for this commit and then finds the rows.
+ * Adds the rows (line, number) of `found`, except held conversations and erased numbers. `hasErasures` takes a lock, so
+ * that a later erasure waits for this commit and then finds the rows.
  */
 function add(
   db: Database,
@@ -122,7 +127,9 @@ function add(
   });
 }
 
-/** Reopens up to `max` candidates of a line that were probed before its missing text had arrived, newest evidence first. */
+/**
+ * Reopens up to `max` candidates of a line that were probed before its missing text had arrived, newest evidence first.
+ */
 export async function reopenProbed(
   db: Database,
   line: string,
@@ -210,8 +217,8 @@ export async function rereadNewestThreads(tx: Transaction, line: string, max: nu
 }
 
 /**
- * Marks up to `max` threads of a line dirty that were last read before a moment: in turn those with the newest texts, and those
- * that were not read for longest, so that each is reached even where texts keep arriving.
+ * Marks up to `max` threads of a line dirty that were last read before a moment: in turn those with the newest texts,
+ * and those that weren't read for longest, so that each is reached even where texts keep arriving.
  */
 export async function rereadThreadsBefore(
   tx: Transaction,
@@ -232,8 +239,8 @@ export async function rereadThreadsBefore(
 }
 
 /**
- * Marks up to `max` threads dirty that had a text in the `activeDays` before a range and were not read since its end, newest
- * first. Resolves to how many.
+ * Marks up to `max` threads dirty that had a text in the `activeDays` before a range and weren't read since its end,
+ * newest first. Resolves to how many.
  */
 export async function rereadActiveThreads(
   tx: Transaction,
@@ -265,8 +272,8 @@ export interface Reread {
 }
 
 /**
- * Schedules complete reads of the held threads of listed numbers, groups included: only a complete read finds a missing text.
- * Takes up to `max` threads, the least recently read first, so that a repetition with the same list continues.
+ * Schedules complete reads of the held threads of listed numbers, groups included: only a complete read finds a missing
+ * text. Takes up to `max` threads, the least recently read first, so that a repetition with the same list continues.
  */
 export function rereadListedNumbers(
   db: Database,
@@ -300,7 +307,7 @@ export function rereadListedNumbers(
   });
 }
 
-/** How many of these threads are not read yet. */
+/** How many of these threads aren't read yet. */
 export async function countPendingReads(db: Database, pending: readonly PendingRead[]): Promise<number> {
   const [row] = await query<{ count: number }>(
     db,
@@ -311,7 +318,10 @@ export async function countPendingReads(db: Database, pending: readonly PendingR
   return row?.count ?? 0;
 }
 
-/** Records that all candidates of a period were probed: from then on, status no longer says that texts were never searched. */
+/**
+ * Records that all candidates of a period were probed: from then on, status no longer says that texts were never
+ * searched.
+ */
 export async function recordTextSearch(db: Database, { from, to }: TimeRange<Date>, found: number): Promise<void> {
   await query(
     db,
@@ -320,7 +330,7 @@ export async function recordTextSearch(db: Database, { from, to }: TimeRange<Dat
   );
 }
 
-/** The parts of a list that were not probed. */
+/** The parts of a list that weren't probed. */
 export interface SkippedNumbers {
   /** Pairs without a conversation that were probed within the last hour. */
   readonly probedRecently: number;

@@ -24,7 +24,7 @@ const activePerRound = 5_000;
 
 export type GapDetection = ReturnType<typeof createGapDetection>;
 
-/** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
+/** Finds texts that no webhook announced. It can detect a missing text, but can't prove that none is missing. */
 export function createGapDetection(deps: GapDetectionDeps) {
   const { db, log, notify, polledReads = () => Promise.resolve(undefined) } = deps;
   let isFailing = false;
@@ -72,7 +72,10 @@ export function createGapDetection(deps: GapDetectionDeps) {
   }
 
   return {
-    /** Searches gaps in the webhooks alone. While the database recovers from having gone back in time, sends wait for it. */
+    /**
+     * Searches gaps in the webhooks alone. While the database recovers from having gone back in time, sends wait for
+     * it.
+     */
     searchGaps,
     /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
     async round(signal?: AbortSignal): Promise<void> {
@@ -92,7 +95,10 @@ export function createGapDetection(deps: GapDetectionDeps) {
   };
 }
 
-/** A refusal is told, and retried, by whoever reads a target (`inbox/parking.ts`): so that does not wait for the next text. */
+/**
+ * A refusal is told, and retried, by whoever reads a target (`inbox/parking.ts`): so that doesn't wait for the next
+ * text.
+ */
 async function rereadNewest(db: Database): Promise<DueTarget[]> {
   const newest = await query(
     db,
@@ -107,8 +113,8 @@ const rereadAfterDays = [1, 7] as const;
 const maxSettledRereads = 200;
 
 /**
- * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so it
- * misses late receipts and deletions of older ones.
+ * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so
+ * it misses late receipts and deletions of older ones.
  */
 function rereadSettled(db: Database, max: number): Promise<DueTarget[]> {
   return db.transaction().execute(async (tx) => {

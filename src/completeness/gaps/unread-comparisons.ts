@@ -15,7 +15,7 @@ export interface LineUnread {
   readonly state: 'even' | 'behind' | 'unexplained' | 'older' | 'ahead';
 }
 
-/** How many unread texts of a line are not held; negative when more are held than the service counts. */
+/** How many unread texts of a line aren't held; negative when more are held than the service counts. */
 export function missingOf({ reported, held }: Pick<LineUnread, 'reported' | 'held'>): number {
   return reported - held;
 }
@@ -64,7 +64,10 @@ export async function risenAt(db: Database, line: string): Promise<Date | undefi
   return row?.at ?? undefined;
 }
 
-/** Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's newest row. */
+/**
+ * Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's
+ * newest row.
+ */
 export async function storeSnapshots(db: Database, lines: readonly LineUnread[], at: Date): Promise<void> {
   await query(
     db,
@@ -90,7 +93,7 @@ export async function storeSnapshots(db: Database, lines: readonly LineUnread[],
   );
 }
 
-/** Unread texts that the service counts on a line and that are not held, by the line's last comparison. */
+/** Unread texts that the service counts on a line and that aren't held, by the line's last comparison. */
 export interface MissingTexts {
   readonly line: string;
   readonly missing: number;
@@ -98,7 +101,7 @@ export interface MissingTexts {
   readonly since: Date;
   /** `behind`: being searched for; `unexplained`: searched for in vain; `older`: from before the mirror was created. */
   readonly state: 'behind' | 'unexplained' | 'older';
-  /** Whether a back-fill of threads has ended, and did not find them either. */
+  /** Whether a back-fill of threads has ended, and didn't find them either. */
   readonly wasSearched: boolean;
 }
 

@@ -31,7 +31,7 @@ import {
  *
  *   even ──▶ behind: reread its newest threads, then probe callers and candidates ──▶ even | unexplained | older
  *
- * Unexplained: the search did not find the text. Only new callers are probed from then on. Older: the text is older than the mirror, so no
+ * Unexplained: the search didn't find the text. Only new callers are probed from then on. Older: the text is older than the mirror, so no
  * event was lost; a back-fill of threads may find it. Ahead: the service counts fewer, because texts were read elsewhere,
  * which no event announces; the line's threads are read again.
  */
@@ -41,7 +41,9 @@ export interface GapDetectionDeps {
   readonly service: Service;
   readonly log: Log;
   readonly notify: (due: readonly DueTarget[]) => void;
-  /** How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do. */
+  /**
+   * How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do.
+   */
   readonly polledReads?: () => Promise<number | undefined>;
 }
 
@@ -58,13 +60,13 @@ const searchSeconds = 900;
 const callersOfDays = 7;
 const maxThreads = 50;
 const maxProbes = 200;
-/** Candidates that an earlier probe did not find, reopened in each round of a search. */
+/** Candidates that an earlier probe didn't find, reopened in each round of a search. */
 const maxReopened = 50;
 
 /**
  * Compares the unread counts of every line with the mirror, and searches for missing texts. `polledReads`: no webhook
- * announces texts, so a search starts at once and reads at most so many threads. If `signal` fires before the result is stored,
- * nothing is recorded. Rejects with `ServiceError`.
+ * announces texts, so a search starts at once and reads at most so many threads. If `signal` fires before the result is
+ * stored, nothing is recorded. Rejects with `ServiceError`.
  */
 export async function compareUnread(
   deps: GapDetectionDeps,
@@ -85,7 +87,7 @@ export async function compareUnread(
     const past = missing > 0 ? await historyOf(db, line) : noPast;
     compared.push({ line, reported: count, held, state: stateOf(missing, past, at), past });
   }
-  // A poll does not search for texts older than the mirror: they would take the reads of a round from new ones.
+  // A poll doesn't search for texts older than the mirror: they would take the reads of a round from new ones.
   const isPolled = polledReads !== undefined;
   const isJudged = (each: LineUnread) => isGivenUp(each) || (isPolled && each.state === 'behind');
   const sinceCreation = compared.some(isJudged) ? await missingSinceCreation(deps, lines) : undefined;
@@ -179,8 +181,8 @@ async function search({ db }: GapDetectionDeps, compared: ComparedLine, at: Date
 }
 
 /**
- * Reads threads that were not read since the newest text of their line arrived; with reads left, asks for recent callers. The lines
- * share `max` reads.
+ * Reads threads that weren't read since the newest text of their line arrived; with reads left, asks for recent
+ * callers. The lines share `max` reads.
  */
 async function searchPolled(
   { db, notify }: GapDetectionDeps,
@@ -222,8 +224,8 @@ const firstRereadWait = sql`interval '10 minutes'`;
 const maxRereadWait = sql`interval '12 hours'`;
 
 /**
- * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere. The waits
- * bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
+ * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere.
+ * The waits bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
  */
 async function rereadUnread(tx: Transaction, line: string, max = maxThreads): Promise<DueTarget[]> {
   const threads = await query(

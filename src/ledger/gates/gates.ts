@@ -171,14 +171,16 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-/** Area codes of +1 outside the United States, its territories and Canada, grouped by country. Texts to them cost more. */
+/**
+ * Area codes of +1 outside the United States, its territories and Canada, grouped by country. Texts to them cost more.
+ */
 const nanpCountries = '242|246|264|268|284|345|441|473|649|658 876|664|721|758|767|784|809 829 849|868|869'
   .split('|')
   .map((areas) => areas.split(' '));
 
 /**
- * The country of a number or of a prefix, digits only, named by the digits its numbers begin with: `44` for 442079460000,
- * `1` for the United States and Canada, `1` and an area code for other countries under +1.
+ * The country of a number or of a prefix, digits only, named by the digits its numbers begin with: `44` for
+ * 442079460000, `1` for the United States and Canada, `1` and an area code for other countries under +1.
  */
 export function countryOf(digits: string): string {
   if (digits.startsWith('1')) {

@@ -11,7 +11,7 @@ export interface GateInputs {
   readonly now: Date;
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
-  /** The mode of the send's rule in force; `off` when it is not. `live` where no rule planned the send. */
+  /** The mode of the send's rule in force; `off` when it isn't. `live` where no rule planned the send. */
   readonly ruleMode: Mode;
   /** The recipient is the account's own line or number, a user's mobile, or the call came from an extension. */
   readonly isOwnNumber: boolean;
@@ -70,7 +70,10 @@ export interface DatedText {
 /** The part of a send that the inputs depend on. */
 export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger' | 'limits'> & { readonly sendId?: string };
 
-/** Reads the inputs for a send in one statement, as of now or of a past moment. The thread is the conversation of two parties. */
+/**
+ * Reads the inputs for a send in one statement, as of now or of a past moment. The thread is the conversation of two
+ * parties.
+ */
 export async function readGateInputs(tx: Transaction, subject: GateSubject, past?: Date): Promise<GateInputs> {
   const [row] = await hotQuery(tx, inputsQuery(subject, past));
   if (!row) throw new Error('the inputs of the gates came without a row');

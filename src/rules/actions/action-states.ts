@@ -42,7 +42,10 @@ export interface ClaimedAction {
   readonly tries: number;
   /** An earlier request carried the note, and the note may exist. */
   readonly wasBegun: boolean;
-  /** Milliseconds since it began to wait: since the match, or later for an approval, a retry, and what awaits the rule's reply. */
+  /**
+   * Milliseconds since it began to wait: since the match, or later for an approval, a retry, and what awaits the rule's
+   * reply.
+   */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
   readonly claim: string;
@@ -60,16 +63,17 @@ const requestSeconds = 45;
 const claimSeconds = readSeconds + requestSeconds + 15;
 
 /**
- * How long a step that is tried again keeps later steps of its thread back, in seconds. A step that a later one overtook then
- * is skipped where both decide the same thing (`overtakenBy`).
+ * How long a step that is tried again keeps later steps of its thread back, in seconds. A step that a later one
+ * overtook then is skipped where both decide the same thing (`overtakenBy`).
  */
 const maxOrderSeconds = 600;
 
 /**
- * SQL: the steps that may be claimed now, at most one of a thread, and only of `threads` if given. The steps of a thread follow
- * each other in the order of their triggers and of the file. Only a resolve waits for its own reply as long as that takes.
- * Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`. `head_run` and `head_ordinal` are
- * the first waiting step of the thread. Windows, since a self-join would be quadratic in a backlog.
+ * SQL: the steps that may be claimed now, at most one of a thread, and only of `threads` if given. The steps of a
+ * thread follow each other in the order of their triggers and of the file. Only a resolve waits for its own reply as
+ * long as that takes. Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`.
+ * `head_run` and `head_ordinal` are the first waiting step of the thread. Windows, since a self-join would be quadratic
+ * in a backlog.
  */
 const claimable = (performer: Performer, limit: number, threads?: readonly Pair[]) => sql`
   with waiting as (
@@ -104,7 +108,7 @@ const claimable = (performer: Performer, limit: number, threads?: readonly Pair[
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
 
-/** Each target has a performer of its own: one that does not answer delays no other, and no request to the service. */
+/** Each target has a performer of its own: one that doesn't answer delays no other, and no request to the service. */
 export type Performer = { readonly target: string } | { readonly targetsExcept: readonly string[] };
 
 const isPerformedBy = (performer: Performer) =>
@@ -116,8 +120,8 @@ const isPerformedBy = (performer: Performer) =>
 const maxThreads = 100;
 
 /**
- * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at a time
- * claim in it.
+ * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at
+ * a time claim in it.
  */
 export function claimActions(db: Database, performer: Performer, limit: number): Promise<ClaimedAction[]> {
   return inTransaction(db, async (tx) => {
@@ -178,7 +182,7 @@ function claimFirst(
   );
 }
 
-/** What a step decides about its thread; null for a step that later ones do not undo. */
+/** What a step decides about its thread; null for a step that later ones don't undo. */
 const axisOf = {
   resolve: ['resolve', 'reopen'],
   reopen: ['resolve', 'reopen'],
@@ -224,8 +228,9 @@ const isClaimed = ({ runId, ordinal, claim }: Claim) =>
   sql`run_id = ${runId} and ordinal = ${ordinal} and state = 'waiting' and claimed_until = ${claim}::timestamptz`;
 
 /**
- * Records that a request leaves now, and whether it carries a note or tells a target something. False when the claim has expired or would expire during
- * the request: another process may then perform the action, so the request must not leave.
+ * Records that a request leaves now, and whether it carries a note or tells a target something. False when the claim
+ * has expired or would expire during the request: another process may then perform the action, so the request must not
+ * leave.
  */
 export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolean): Promise<boolean> {
   const begun = await query(
@@ -241,9 +246,9 @@ export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolea
 }
 
 /**
- * Records how an attempt ended, and counts it once it is done or has failed. `done` is recorded even after the claim was lost; anything else
- * only while it is held. The argument is deleted with the last attempt, since it can quote what people wrote; that of a
- * step that failed to tell a target is used if it is retried.
+ * Records how an attempt ended, and counts it once it is done or has failed. `done` is recorded even after the claim
+ * was lost; anything else only while it is held. The argument is deleted with the last attempt, since it can quote what
+ * people wrote; that of a step that failed to tell a target is used if it is retried.
  */
 export async function recordOutcome(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
@@ -278,8 +283,8 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
 }
 
 /**
- * Ends the steps that wait, when they may have been performed although the database does not know. Those that only tell somebody are
- * done, maybe again.
+ * Ends the steps that wait, when they may have been performed although the database doesn't know. Those that only tell
+ * somebody are done, maybe again.
  */
 export async function dropWaitingActions(tx: Transaction, reason: string): Promise<void> {
   await query(
@@ -289,10 +294,12 @@ export async function dropWaitingActions(tx: Transaction, reason: string): Promi
   );
 }
 
-/** SQL: the send of a row `s` will not change any more. One that needs manual review or may still be found can. */
+/** SQL: the send of a row `s` won't change any more. One that needs manual review or may still be found can. */
 const isDecided = sql`s.state in ('SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') and s.settled_at is not null`;
 
-/** Whether a performer has anything to do. What waits for its time or for its send, perhaps for days, is nothing to do. */
+/**
+ * Whether a performer has anything to do. What waits for its time or for its send, perhaps for days, is nothing to do.
+ */
 export async function isAnyDue(db: Database, performer: Performer): Promise<boolean> {
   const due = await query(
     db,

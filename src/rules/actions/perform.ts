@@ -25,13 +25,15 @@ export interface ActionContext extends TellContext {
   readonly log: Log;
   /** RULES_MODE. Waiting actions are left to workers that are live. */
   readonly mode: Mode;
-  /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
+  /** Reads a thread from the service and mirrors it. False when it couldn't be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
 }
 
 const maxAtOnce = 8;
 
-/** Performs all due actions of a performer. Safe in any number of processes: a claim gives each action to one of them. */
+/**
+ * Performs all due actions of a performer. Safe in any number of processes: a claim gives each action to one of them.
+ */
 export async function performDueActions(
   context: ActionContext,
   performer: Performer,
@@ -57,8 +59,8 @@ interface Request {
 }
 
 /**
- * Performs a claimed action, and records its outcome and the state in the answer. Requests are retried until they succeed,
- * except those with a note: the service has no idempotency key for notes (section 4.2).
+ * Performs a claimed action, and records its outcome and the state in the answer. Requests are retried until they
+ * succeed, except those with a note: the service has no idempotency key for notes (section 4.2).
  */
 export async function performAction(context: ActionContext, action: ClaimedAction, signal: AbortSignal): Promise<void> {
   const outcome = await attempt(context, action, signal);
@@ -111,7 +113,7 @@ async function attempt(
   }
 }
 
-/** Why an action is not requested, or not now. */
+/** Why an action isn't requested, or not now. */
 async function refusalOf(
   context: ActionContext,
   action: ClaimedAction,
@@ -140,8 +142,8 @@ const skippedBecauseOf = {
 } as const satisfies Record<string, Outcome>;
 
 /**
- * Reads the thread from the service before it is resolved: a webhook may have been lost, and a resolved thread hides new
- * texts. Throws when the read does not end within `readSeconds`.
+ * Reads the thread from the service before it is resolved: a webhook may have been lost, and a resolved thread hides
+ * new texts. Throws when the read doesn't end within `readSeconds`.
  */
 async function checkForNewerText(
   { db, readThread }: ActionContext,
@@ -170,7 +172,7 @@ async function requestFor(
   const call = { signal };
   switch (action.kind) {
     case 'resolve': {
-      // A note that may exist is not sent again; the resolve itself is repeated without it.
+      // A note that may exist isn't sent again; the resolve itself is repeated without it.
       const comment = wasBegun ? undefined : argument.comment;
       const send = () => conversations.resolve(pair, comment === undefined ? {} : { comment }, call);
       return stateRequest(action, 'resolved', 'conversations.resolve', send, { hasNote: comment !== undefined });
@@ -216,7 +218,9 @@ function stateRequest(
 const minPauseMs = 2_000;
 const maxPauseMs = 600_000;
 
-/** An action that could not be requested for a day is given up. An action that becomes due later still gets one attempt. */
+/**
+ * An action that couldn't be requested for a day is given up. An action that becomes due later still gets one attempt.
+ */
 const maxWaitMs = 24 * 3_600_000;
 
 /** Retries after as long as the action has waited so far, or as the service asks; gives up after a day. */

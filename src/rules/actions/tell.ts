@@ -8,7 +8,9 @@ import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import type { ClaimedAction, Outcome } from './action-states.ts';
 
-/* Steps that tell people and systems something: `notify` and `webhook`. A lost answer is no reason not to tell again. */
+/*
+ * Steps that tell people and systems something: `notify` and `webhook`. A lost answer is no reason not to tell again.
+ */
 
 export interface TellContext {
   readonly db: Database;
@@ -57,12 +59,12 @@ export async function requestToTell(
 const maxPerHour = 60;
 const lastRemark = `(Notification ${maxPerHour} of this hour: further ones are left out.)`;
 
-/** The pause of one that cannot leave before it is known whether another one arrived. */
+/** The pause of one that can't leave before it is known whether another one arrived. */
 const besideOthersMs = 1_000;
 
 /**
- * Whether a notification is the last one of the hour, or why it may not leave now. Only one at a time is decided on, and the
- * last one leaves alone: each that is on its way can fail, and then the next takes its place.
+ * Whether a notification is the last one of the hour, or why it may not leave now. Only one at a time is decided on,
+ * and the last one leaves alone: each that is on its way can fail, and then the next takes its place.
  */
 async function placeOf(
   tx: Transaction,
@@ -86,7 +88,10 @@ async function placeOf(
   return { isLast: told === maxPerHour - 1 };
 }
 
-/** Asks for the approval of a text. The link leads to its page, which needs the sign-in: only a POST from there approves. */
+/**
+ * Asks for the approval of a text. The link leads to its page, which needs the sign-in: only a POST from there
+ * approves.
+ */
 function askFor(
   { sendId, rule, number, text, expiresAt }: Proposal,
   publicUrl: string | undefined,

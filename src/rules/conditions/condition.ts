@@ -30,8 +30,8 @@ export interface Clause {
   /** The facts that it reads. */
   readonly paths: readonly string[];
   /**
-   * Takes the result of {@link celFacts}. False where a fact is missing that decides, also under a negation. Throws for other
-   * failures, such as an overflow.
+   * Takes the result of {@link celFacts}. False where a fact is missing that decides, also under a negation. Throws for
+   * other failures, such as an overflow.
    */
   test(facts: Readonly<Record<string, unknown>>): boolean;
 }
@@ -90,7 +90,7 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
   }
 }
 
-/** The type check of the library does not see the operand of `has`. */
+/** The type check of the library doesn't see the operand of `has`. */
 function misspeltFact(kind: TriggerKind, root: ASTNode): TextProblem | undefined {
   for (const node of nodesOf(root)) {
     if (node.op !== '.' || node.args[0].op !== 'id') continue;
@@ -210,8 +210,8 @@ const compiled = new Map<string, RE2JS>();
 const maxCompiled = 1_000;
 
 /**
- * Whether a text matches an RE2 pattern, in time linear in its length: JavaScript's own regular expressions can take seconds
- * for thirty characters. Throws for an invalid pattern.
+ * Whether a text matches an RE2 pattern, in time linear in its length: JavaScript's own regular expressions can take
+ * seconds for thirty characters. Throws for an invalid pattern.
  */
 export function contains(text: string, pattern: string): boolean {
   let expression = compiled.get(pattern);

@@ -20,7 +20,10 @@ const maxNodes = 20_000;
 const removedTags = ['include', 'render', 'layout', 'block'];
 const removedFilters = ['sample', 'raw'];
 
-/** Returns the compiler for the templates of a file; times are rendered in the time zone of the line, by default in this one. */
+/**
+ * Returns the compiler for the templates of a file; times are rendered in the time zone of the line, by default in this
+ * one.
+ */
 export function createTemplates(timeZone: string): (kind: TriggerKind, text: string) => Template | TextProblem {
   const engine = new Liquid({
     strictVariables: true,

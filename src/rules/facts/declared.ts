@@ -54,8 +54,8 @@ const sampleNow = new Date('2026-03-04T15:30:00Z');
 const before = (hours: number) => new Date(sampleNow.getTime() - hours * 3_600_000);
 
 /**
- * The facts of rules and templates, each as of the moment of the trigger: evaluated on last month's trigger, a rule decides as
- * it would have decided then.
+ * The facts of rules and templates, each as of the moment of the trigger: evaluated on last month's trigger, a rule
+ * decides as it would have decided then.
  */
 export const declaredFacts = {
   message: {
@@ -239,7 +239,7 @@ export function declarationOf(path: string): Declared | undefined {
   return facts && Object.hasOwn(facts, name) ? facts[name] : undefined;
 }
 
-/** What is wrong with a name that rules on a trigger do not have; undefined for a fact that they have. */
+/** What is wrong with a name that rules on a trigger don't have; undefined for a fact that they have. */
 export function unknownFact(
   kind: TriggerKind,
   group: string,
@@ -260,8 +260,8 @@ export function unknownFact(
 }
 
 /**
- * Sample facts that every rule is evaluated on when its file is loaded: a rule must not fail on the first customer. The first
- * sample has every fact, the second only those that are never missing, with other values.
+ * Sample facts that every rule is evaluated on when its file is loaded: a rule must not fail on the first customer. The
+ * first sample has every fact, the second only those that are never missing, with other values.
  */
 export function sampleFacts(kind: TriggerKind): readonly Facts[] {
   const groupOf = (group: FactGroup, valued: (declared: Declared) => unknown) =>

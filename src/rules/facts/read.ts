@@ -10,8 +10,8 @@ import { hoursAt } from './hours.ts';
 import { factsOfRow, plainText } from './values.ts';
 
 /**
- * Why no rule can act on a trigger: it was deleted, has no other party, belongs to a group, or is a missed call that needs no
- * call-back.
+ * Why no rule can act on a trigger: it was deleted, has no other party, belongs to a group, or is a missed call that
+ * needs no call-back.
  */
 export type Obstacle = 'gone' | 'no_other_party' | 'group_thread' | 'no_call_back';
 
@@ -42,8 +42,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads the facts of triggers as of their moments, in the order of the triggers, with at most five statements. The facts about
- * replies are missing: they come from the history.
+ * Reads the facts of triggers as of their moments, in the order of the triggers, with at most five statements. The
+ * facts about replies are missing: they come from the history.
  */
 export async function readCases(
   db: Database | Transaction,
@@ -199,7 +199,7 @@ interface SurroundingsRow extends Record<string, unknown> {
   readonly earlierInboundAt: Date | null;
 }
 
-/** A call is known once it has ended: one that was in progress when a text arrived does not count. */
+/** A call is known once it has ended: one that was in progress when a text arrived doesn't count. */
 const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.happened_at`;
 
 async function readSurroundings(

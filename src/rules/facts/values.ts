@@ -58,8 +58,8 @@ export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
 }
 
 /**
- * The facts that a condition reads, as its run keeps them: enough to understand the result, but no text, speech or name.
- * Numbers are masked to their last four digits.
+ * The facts that a condition reads, as its run keeps them: enough to understand the result, but no text, speech or
+ * name. Numbers are masked to their last four digits.
  */
 export function recordedFacts(facts: Facts, paths: readonly string[]): Shape {
   return Object.fromEntries(paths.map((path) => [path, recordedValue(facts, path)]));

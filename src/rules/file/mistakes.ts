@@ -38,7 +38,7 @@ const remedies: Partial<Record<ErrorCode, string>> = {
     'Put a text that holds a colon in quotes, or after `>-` in a line of its own, and indent keys like those around them.',
 };
 
-/** Where the bytes of the file were not UTF-8. */
+/** Where the bytes of the file weren't UTF-8. */
 export function encodingProblem(text: string): RulesProblem | undefined {
   const at = text.search(/[\0\ufffd]/);
   if (at < 0) return undefined;
@@ -62,7 +62,7 @@ export function yamlProblem(document: Document, positions: Positions): RulesProb
   };
 }
 
-/** The content of a YAML document, or the alias that cannot be resolved. */
+/** The content of a YAML document, or the alias that can't be resolved. */
 export function contentOf(
   document: Document,
   positions: Positions,
@@ -96,7 +96,10 @@ function unclosedQuote(document: Document, end: number): number | undefined {
   return begin;
 }
 
-/** What the schema says of a value that is missing, unknown or of a wrong type: the problem, and in a second line the remedy. */
+/**
+ * What the schema says of a value that is missing, unknown or of a wrong type: the problem, and in a second line the
+ * remedy.
+ */
 export const schemaWording: z.core.$ZodErrorMap = (issue) => {
   const { code, input, path = [], inst } = issue;
   if (code === 'unrecognized_keys') {
@@ -151,7 +154,10 @@ function problemOf(issue: Issue, above: readonly PropertyKey[], positions: Posit
   return { ...position, message, remedy };
 }
 
-/** The first error of the alternative that was probably meant: one with an error inside, else the one with the fewest errors. */
+/**
+ * The first error of the alternative that was probably meant: one with an error inside, else the one with the fewest
+ * errors.
+ */
 function likelyBranch(alternatives: readonly (readonly Issue[])[]): Issue | undefined {
   const isInside = (issues: readonly Issue[]) =>
     issues.some(({ path, code }) => path.length > 0 || (code !== 'invalid_type' && code !== 'invalid_value'));

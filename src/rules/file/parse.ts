@@ -22,8 +22,8 @@ export interface ParseOptions {
   /** The path as messages show it. */
   readonly file: string;
   /**
-   * IANA time zone of the business hours and of times in templates. Undefined while nobody has chosen one: they are in UTC, and
-   * rules that speak of them are at most `dry-run`.
+   * IANA time zone of the business hours and of times in templates. Undefined while nobody has chosen one: they are in
+   * UTC, and rules that speak of them are at most `dry-run`.
    */
   readonly timeZone: string | undefined;
 }
@@ -31,8 +31,8 @@ export interface ParseOptions {
 type Path = readonly PropertyKey[];
 
 /**
- * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems that can be known at once,
- * in the order of the file.
+ * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems that can be
+ * known at once, in the order of the file.
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
   const garbled = encodingProblem(text);
@@ -139,7 +139,7 @@ function namesIn(
   return { users, lines, targets };
 }
 
-/** The replies, and warnings of what their texts probably do not mean. */
+/** The replies, and warnings of what their texts probably don't mean. */
 function repliesIn(
   written: readonly WrittenRule[],
   rules: readonly Rule[],
@@ -203,7 +203,7 @@ function buildRules(
   const timeZone = hours?.time_zone ?? chosenZone ?? 'UTC';
   const compileTemplate = createTemplates(timeZone);
 
-  /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
+  /** Reports what is wrong with a text. The result isn't used then: `parseRules` throws. */
   function compiled<T extends object>(path: Path, result: T | TextProblem): T {
     if ('offset' in result) {
       const { offset, message, remedy } = result;
@@ -229,7 +229,7 @@ function buildRules(
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    // Hours in a time zone of their own do not depend on TIME_ZONE.
+    // Hours in a time zone of their own don't depend on TIME_ZONE.
     const usesHours = hours?.time_zone === undefined && speaksOfHours(rule, condition);
     const isHeldBack = rule.mode === 'live' && usesHours && chosenZone === undefined;
     return {
@@ -309,7 +309,7 @@ function calendarsOf({ business_hours: written, offices = {} }: RulesFile, timeZ
   const others = Object.entries(offices).map(([name, { lines, ...office }]) => {
     const own = businessHours(office, office.time_zone ?? zone);
     const hasWeek = weekdays.some((day) => office[day] !== undefined);
-    // What it says of days replaces both, so that holidays of the main office are not half days of this one.
+    // What it says of days replaces both, so that holidays of the main office aren't half days of this one.
     const hasDays = office.holidays !== undefined || office.days !== undefined;
     return { ...own, name, lines, week: hasWeek ? own.week : main.week, days: hasDays ? own.days : main.days };
   });

@@ -20,8 +20,9 @@ export function priceWords({ line, rule, segments, dollars: price }: RulesRemark
 }
 
 /**
- * What valid rules probably do not mean, and where they contradict the settings and, with a database, the account. A missing setting
- * isn't the fault of the rules, and this process may lack a variable of the workers: it is only a notice, unless RULES_MODE is live.
+ * What valid rules probably don't mean, and where they contradict the settings and, with a database, the account. A
+ * missing setting isn't the fault of the rules, and this process may lack a variable of the workers: it is only a
+ * notice, unless RULES_MODE is live.
  */
 export async function remarksOn(
   set: RuleSet,
@@ -137,7 +138,7 @@ export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'
 /** Days before the end of the dated holidays on which it is said. */
 const holidaysEndDays = 30;
 
-/** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they do not. */
+/** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they don't. */
 export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy', string> | undefined {
   const daysLeft = (Date.parse(last) - now.getTime()) / 86_400_000;
   if (daysLeft > holidaysEndDays) return undefined;

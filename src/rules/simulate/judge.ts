@@ -17,8 +17,8 @@ export type ReplyOutcome =
 export type Judge = (plan: SendPlan, at: Date) => Promise<ReplyOutcome>;
 
 /**
- * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real sends
- * before `from`.
+ * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real
+ * sends before `from`.
  */
 export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Promise<Judge> {
   const limits = accountLimits(set.accountLimits);
@@ -30,12 +30,12 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
     const send = {
       ...plan,
       limits: plan.limits ?? {},
-      // Quiet hours do not age a reply.
+      // Quiet hours don't age a reply.
       expiresAt: new Date(Math.max(plan.trigger.at.getTime(), at.getTime()) + maxAgeMs),
       plannedAt: plan.trigger.at,
       approvedAt: null,
     };
-    // The service cannot be asked about the past.
+    // The service can't be asked about the past.
     const verdict = judge(send, inputs, inputs.wasBlocked, limits);
     if (verdict.kind === 'expire') return { kind: 'denied', reason: 'gate:too_old' };
     if (verdict.kind === 'deny' || verdict.kind === 'wait') return { kind: 'denied', reason: verdict.reason };
@@ -55,8 +55,8 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
 }
 
 /**
- * The budgets of simulated days (UTC), with what the ledger really sent on each day before a moment. The function takes a
- * send's part of its day, or returns the budget that is used up; it checks `reserved` and books `charged`.
+ * The budgets of simulated days (UTC), with what the ledger really sent on each day before a moment. The function takes
+ * a send's part of its day, or returns the budget that is used up; it checks `reserved` and books `charged`.
  */
 async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date) {
   const spent = new Map<string, number>();

@@ -21,7 +21,7 @@ export interface RuleReport extends Tally {
   readonly isApprovalNeeded: boolean;
   /** Triggers that it was evaluated on. */
   tried: number;
-  /** How often it did not match, by reason. */
+  /** How often it didn't match, by reason. */
   readonly unmatched: Record<string, number>;
   /** Replies that the ledger would have refused, by gate. */
   readonly blocked: Record<string, number>;

@@ -25,8 +25,8 @@ const batchSize = 200;
 const simulatedMode: Mode = 'dry-run';
 
 /**
- * Runs the rules on each trigger of the past as if they had been live then, with their limits, the ledger's gates and budgets. The
- * facts are those of the history. Writes nothing: the transaction is read-only.
+ * Runs the rules on each trigger of the past as if they had been live then, with their limits, the ledger's gates and
+ * budgets. The facts are those of the history. Writes nothing: the transaction is read-only.
  */
 export function simulate(db: Database, options: SimulationOptions): Promise<Report> {
   return db
@@ -80,7 +80,10 @@ async function replyTo(
   return outcome;
 }
 
-/** What the ledger sends once: a rule's reply to a text or call, the reply of any rule to a call, and one to a trigger at a time. */
+/**
+ * What the ledger sends once: a rule's reply to a text or call, the reply of any rule to a call, and one to a trigger
+ * at a time.
+ */
 function keysOf({ rule, line, number, trigger: { kind, id, at } }: SendPlan): string[] {
   return [
     `${rule} ${line} ${number} ${kind} ${id}`,

@@ -76,7 +76,7 @@ async function list<T>(asked: Promise<Answer<readonly T[]>>, claim: Claim, conte
   }
 }
 
-/** The result of a read of artefacts that was forbidden (section 5.2) or whose call was not found. */
+/** The result of a read of artefacts that was forbidden (section 5.2) or whose call wasn't found. */
 export function refusedArtefacts(
   claim: Claim,
   state: 'forbidden' | 'gone',
@@ -154,8 +154,8 @@ function unknownCall(claim: Claim, call: HeldCall | undefined): DirtyTarget[] {
 }
 
 /**
- * Transcripts are made from recordings. They are read after the recordings were found or given up, and again when there are
- * more recordings than held transcripts.
+ * Transcripts are made from recordings. They are read after the recordings were found or given up, and again when there
+ * are more recordings than held transcripts.
  */
 function transcriptsToRead(
   claim: Claim,

@@ -31,8 +31,8 @@ export const readCall: TargetReader = async (claim, { service, db, now }, signal
 const recordingsCanComeMs = 86_400_000;
 
 /**
- * Recordings are read before transcripts, since they decide whether to expect any. A call that was not recorded has neither,
- * until a later read reports `recorded`. Missing recordings are read again whenever their call is.
+ * Recordings are read before transcripts, since they decide whether to expect any. A call that wasn't recorded has
+ * neither, until a later read reports `recorded`. Missing recordings are read again whenever their call is.
  */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string, now: Date): DirtyTarget[] {
   const state = held?.recordingsState ?? null;
@@ -56,10 +56,13 @@ function recheckSeconds(call: Call, startedAt: Date, now: Date): number | undefi
   return nextRecheck(recheckDelays.slice(0, 1), new Date(call.endTime), now);
 }
 
-/** Seconds after a call ended, or was first mirrored, at which missing legs are read again: rules on unanswered ones wait a minute. */
+/**
+ * Seconds after a call ended, or was first mirrored, at which missing legs are read again: rules on unanswered ones
+ * wait a minute.
+ */
 const legsDelays: readonly number[] = [10, 25, 45];
 
-/** Rules act on calls that ended within the last ten minutes: older ones, as of a back-fill, are not read again. */
+/** Rules act on calls that ended within the last ten minutes: older ones, as of a back-fill, aren't read again. */
 const newsMs = 600_000;
 
 function untilLegs({ endTime, legs = [] }: Call, firstSeenAt: Date | undefined, now: Date): number | undefined {

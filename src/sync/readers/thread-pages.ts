@@ -2,9 +2,10 @@ import { type Message, ServiceError } from '../../api-client/client.ts';
 import type { HeldThread } from '../../warehouse/conversations.ts';
 
 /*
- * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from answers.
- * Pages overlap by one message. Without an overlap, the list has shifted, and the read starts again. A larger overlap means
- * that new messages arrived in front, which is checked, or that the order is unstable and a message may have been skipped.
+ * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from
+ * answers. Pages overlap by one message. Without an overlap, the list has shifted, and the read starts again. A larger
+ * overlap means that new messages arrived in front, which is checked, or that the order is unstable and a message may
+ * have been skipped.
  */
 
 /** What the reads of a process have learnt about the service's pages. */
@@ -61,8 +62,8 @@ export async function readPages(pages: ThreadPages, source: PageSource): Promise
 }
 
 /**
- * Reads the end of a list that starts with the oldest message: the last held page and everything after it. Undefined when the
- * pages do not match the held messages.
+ * Reads the end of a list that starts with the oldest message: the last held page and everything after it. Undefined
+ * when the pages don't match the held messages.
  */
 async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRead | undefined> {
   const held = await source.heldWhole();
@@ -148,7 +149,7 @@ async function readOnce(
   return 'unsettled';
 }
 
-/** The order of a page and the overlap after it; undefined when it cannot be determined. */
+/** The order of a page and the overlap after it; undefined when it can't be determined. */
 function orderBetween(page: readonly Message[], last: readonly Message[]): ThreadPages['order'] {
   const ids = new Set(last.map(({ id }) => id));
   const first = page.filter(({ id }) => !ids.has(id));
@@ -178,15 +179,15 @@ async function arrivedInFront(
   return true;
 }
 
-/** The order within a page is not specified, so any common message counts. */
+/** The order within a page isn't specified, so any common message counts. */
 function overlap(messages: readonly Message[], before: readonly Message[]): boolean {
   const ids = new Set(before.map(({ id }) => id));
   return messages.some(({ id }) => ids.has(id));
 }
 
 /**
- * Reads one page, with smaller limits when the limit is refused. Undefined when a later page is refused or not found: the
- * list has become shorter. After a page of one message, that is the end of the list, and the page counts as empty.
+ * Reads one page, with smaller limits when the limit is refused. Undefined when a later page is refused or not found:
+ * the list has become shorter. After a page of one message, that is the end of the list, and the page counts as empty.
  */
 async function readPage(pages: ThreadPages, source: PageSource, offset: number, before: readonly Message[]) {
   const from = pages.limit;

@@ -13,8 +13,8 @@ import { isOnlyCandidate, soonest, untilMissingThreadRecheck } from '../rechecks
 import { createThreadPages, readPages } from './thread-pages.ts';
 
 /**
- * Seconds until a thread that kept shifting is read again: a quarter of the time that it has been incomplete, within these
- * bounds.
+ * Seconds until a thread that kept shifting is read again: a quarter of the time that it has been incomplete, within
+ * these bounds.
  */
 const unsettledWait = { min: 60, max: 3_600 };
 
@@ -29,8 +29,8 @@ type ThreadReader = (
 ) => Promise<ReadResult>;
 
 /**
- * Reads the messages of a thread (section 4.2): all of them, or the newest back to what the mirror holds. Rejects when the
- * thread is not found, unless `isProbe` tells that the read only checks whether it exists.
+ * Reads the messages of a thread (section 4.2): all of them, or the newest back to what the mirror holds. Rejects when
+ * the thread isn't found, unless `isProbe` tells that the read only checks whether it exists.
  */
 export function createThreadReader(isProbe = isProbed): ThreadReader {
   const pages = createThreadPages();
@@ -109,7 +109,7 @@ function splitGroups(thread: Thread, messages: readonly Message[]): { own: Messa
   return { own, ofGroups };
 }
 
-/** Section 2.6 does not say whether `groupParticipants` includes the line, the sender or the number of the thread. */
+/** Section 2.6 doesn't say whether `groupParticipants` includes the line, the sender or the number of the thread. */
 function groupOf({ line, number }: Thread, { direction, from, groupParticipants }: Message): Thread | undefined {
   const others = (numbers: readonly string[] = []) =>
     numbers.map(normalizeNumber).filter((each) => each !== '' && each !== line);
@@ -128,7 +128,9 @@ function groupReads(ofGroups: readonly GroupMessage[], read: Provenance): Thread
   });
 }
 
-/** The groups with a listed message that the mirror lacks: their event may have referred to the thread of two parties. */
+/**
+ * The groups with a listed message that the mirror lacks: their event may have referred to the thread of two parties.
+ */
 async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[]): Promise<DirtyTarget[]> {
   if (ofGroups.length === 0) return [];
   const groups = await query<Thread>(
@@ -149,8 +151,8 @@ async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[])
 }
 
 /**
- * The held groups of a line that the other party of a thread belongs to; none for a group thread. The event of a group text
- * can name only sender and line (section 6), so these groups are read when the thread does not list the message.
+ * The held groups of a line that the other party of a thread belongs to; none for a group thread. The event of a group
+ * text can name only sender and line (section 6), so these groups are read when the thread doesn't list the message.
  */
 export async function groupsOfParty(db: Database, key: string): Promise<DirtyTarget[]> {
   const { line, number, participants } = threadOf(key);

@@ -152,7 +152,7 @@ async function ensureOne(
   }
 }
 
-/** Whether a failure is temporary. A missing path or method is not: the service does not offer the operation. */
+/** Whether a failure is temporary. A missing path or method isn't: the service doesn't offer the operation. */
 function isTransient({ advice, code, status }: ServiceError): boolean {
   return (
     advice === 'credential' ||
@@ -188,8 +188,8 @@ interface WantedSubscription {
 }
 
 /**
- * Creates a subscription, possibly disabled. Section 4.7 shows neither the body nor the answer: after an unreadable answer, the
- * subscription is looked up by its address. Rejects with `ServiceError`.
+ * Creates a subscription, possibly disabled. Section 4.7 shows neither the body nor the answer: after an unreadable
+ * answer, the subscription is looked up by its address. Rejects with `ServiceError`.
  */
 async function create({ webhooks }: Service, { type, url }: WantedSubscription): Promise<Subscription> {
   try {

@@ -5,8 +5,8 @@ import { recordFollowing } from '../what-follows.ts';
 import { erasedAmong, hasErasures } from './erased.ts';
 
 /**
- * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased. Their rows
- * stay, so that counts stay correct.
+ * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased.
+ * Their rows stay, so that counts stay correct.
  */
 export async function withoutErasedParties<R extends { readonly call: CallSummary | Call }>(
   tx: Transaction,
@@ -119,8 +119,8 @@ function partiesOf(call: CallSummary | Call): string[] {
 }
 
 /**
- * The call without its erased parties: their numbers, their names wherever these occur on the call, and the caller ids of an
- * erased caller. `held` are the columns that an earlier erasure left empty.
+ * The call without its erased parties: their numbers, their names wherever these occur on the call, and the caller ids
+ * of an erased caller. `held` are the columns that an earlier erasure left empty.
  */
 function withoutParties<C extends CallSummary | Call>(
   call: C,
