@@ -102,6 +102,7 @@ create table ops.rollup_state (
   meaning text, -- ops.rollup_meaning() of the last whole rebuild; NULL = none, or one is running or was interrupted.
   rebuilt_at timestamptz,
   time_zone text, -- TIME_ZONE of the worker started last. NULL = it is not set, so that the reports are in UTC.
+  hours_hash text, -- Of the calendars that reporting.open_hours has, and of the years up to which it has them.
   last_error text, -- Of a drain. Changes that were set aside are no failure.
   failing_since_at timestamptz
 );

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { adoptHours } from '../../src/reporting/hours.ts';
 import { hoursAt } from '../../src/rules/facts/hours.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
@@ -82,6 +82,24 @@ offices: { west: { lines: ["13105550100"], time_zone: America/Los_Angeles } }`);
   expect(await facts.value(week)).toBe(3);
   await adoptHours(facts.db, hoursOf('business_hours: { thursday: 09:00-17:00 }'));
   expect(await facts.value('select count(*)::integer from reporting.schedule_lines')).toBe(0);
+});
+
+test('a new year extends them, and nothing that is held counts again', async () => {
+  await using facts = await factsDatabase();
+  await facts.thread(1, [['15:00', 'in']]);
+  const hours = hoursOf('');
+  await adoptHours(facts.db, hours);
+  const last = 'select extract(year from max(closes_at))::integer from reporting.open_hours';
+  const year = new Date().getUTCFullYear();
+  expect(await facts.value(last)).toBe(year + 2);
+  vi.useFakeTimers({ now: Date.UTC(year + 1, 0, 2), toFake: ['Date'] });
+  try {
+    expect(await adoptHours(facts.db, hours)).toBe('adopted');
+    expect(await adoptHours(facts.db, hours)).toBe('same');
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(await facts.value(last)).toBe(year + 3);
 });
 
 describe('a change of the hours counts again', () => {
