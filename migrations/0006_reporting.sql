@@ -199,6 +199,7 @@ create table rollups.queue_visits (
   wait_seconds integer,
   wait_basis text not null check (wait_basis in ('legs', 'duration_minus_talk', 'unknown')),
   next_queue text, -- Where an overflowed visit continued, as in dim_queue.
+  changed_at timestamptz not null default now(),
   primary key (call_id, visit_number)
 );
 create index queue_visits_started_at on rollups.queue_visits (started_at);
@@ -213,6 +214,7 @@ create table rollups.missed_call_returns (
   reached text not null,
   is_business_hours boolean not null,
   account_number text,
+  duration_seconds integer, -- Of the call.
   wait_seconds integer,
   called_back_call_id text, -- The call that returned it, by the service.
   -- The last two are no returns: a rule or an unknown sender texted the number within the window.
@@ -220,20 +222,21 @@ create table rollups.missed_call_returns (
   returned_at timestamptz,
   returned_call_id text,
   texted_at timestamptz, -- First text of a rule or of an unknown sender within the window.
-  rule_texted_at timestamptz, -- First text of a rule.
   reached_at timestamptz, -- First call within the window on which somebody spoke with the caller.
   -- 1 business day: by the end of the next one.
   returned_within text check (returned_within in ('1 hour', '4 hours', '1 business day', 'later')),
   return_seconds integer,
-  return_business_seconds bigint -- NULL also when the schedule was closed all the way.
+  return_business_seconds bigint, -- NULL also when the schedule was closed all the way.
+  changed_at timestamptz not null default now()
 );
 create index missed_call_returns_local_date on rollups.missed_call_returns (local_date);
 create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);
 create index missed_call_returns_reached_at on rollups.missed_call_returns (reached_at) where reached_at is not null;
 create index missed_call_returns_texted_at on rollups.missed_call_returns (texted_at) where texted_at is not null;
-create index missed_call_returns_rule_texted_at on rollups.missed_call_returns (rule_texted_at) where rule_texted_at is not null;
 create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
-create index missed_call_returns_times on rollups.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
+-- With what /reports sums up, and with the keys of joins: a scan of the index alone needs even those of joins that are left out.
+create index missed_call_returns_times on rollups.missed_call_returns (started_at)
+  include (call_id, local_date, outcome, returned_by, return_seconds, reached_at);
 
 -- Rollups of texts
 
@@ -249,16 +252,17 @@ create table rollups.sms_turns (
   first_reply_at timestamptz, -- Scheduled texts count when they are sent, blocked ones never.
   -- automatic: through the ledger; unknown: the service names no user either.
   first_reply_kind text check (first_reply_kind in ('user', 'automatic', 'unknown')),
-  first_user_reply_at timestamptz, -- Within the session: an automatic reply does not end the wait for a person.
-  first_user_reply_by bigint,
+  first_user_reply_by bigint, -- Within the session: an automatic reply does not end the wait for a person.
   reply_seconds integer, -- By the calendar.
   user_reply_seconds integer, -- By the calendar.
   is_business_hours boolean not null, -- At turn_started_at.
   user_reply_business_seconds integer, -- NULL where the schedule was closed all the way from the text to the reply.
+  changed_at timestamptz not null default now(),
   primary key (conversation_id, turn_number)
 );
 create index sms_turns_unanswered on rollups.sms_turns (turn_started_at) where first_reply_at is null and is_last;
-create index sms_turns_times on rollups.sms_turns (turn_started_at) include (line, reply_seconds, user_reply_seconds, user_reply_business_seconds);
+create index sms_turns_times on rollups.sms_turns (turn_started_at)
+  include (conversation_id, line, first_user_reply_by, reply_seconds, user_reply_seconds, user_reply_business_seconds);
 
 -- Texts by local day and line; read it through sms_daily.
 create table rollups.sms_day_rollup (
@@ -287,8 +291,8 @@ create table rollups.sms_cost_rollup (
   charged_micros bigint not null,
   unpriced_count integer not null, -- Texts sent whose price it did not report.
   unpriced_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
-  open_count integer not null, -- Texts under way, or of which it is not known whether they were sent.
-  open_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
+  -- Micro-dollars set aside for texts under way, or of which it is not known whether they were sent: the worst case.
+  open_set_aside_micros bigint not null,
   primary key (local_date, line)
 );
 
@@ -360,10 +364,7 @@ create table rollups.rule_outcome_rollup (
   evaluation_count integer not null default 0,
   matched_count integer not null default 0,
   condition_false_count integer not null default 0, -- Not to act: its condition did not hold.
-  too_old_count integer not null default 0, -- Not to act: what it waits for had happened too long ago.
   limited_count integer not null default 0, -- Not to act: its own limit was reached.
-  stopped_count integer not null default 0, -- Not to act: an earlier rule had said stop.
-  unfit_count integer not null default 0, -- Not to act: a reaction, a group, nobody to answer, no need of a call-back, or gone.
   error_count integer not null default 0, -- Not to act: its condition or template failed.
   action_done_count integer not null default 0,
   action_would_count integer not null default 0, -- Steps other than replies that dry-run recorded and did not execute.
@@ -378,10 +379,8 @@ create table rollups.rule_outcome_rollup (
   not_sent_count integer not null default 0, -- Of these, given up, provably not sent.
   waiting_count integer not null default 0, -- Of these, not out yet.
   unclear_count integer not null default 0, -- Of these, it is not known whether they were sent.
-  segment_count integer not null default 0, -- Segments of the sent texts, worst case where none were reported.
   would_segment_count integer not null default 0, -- Segments of the texts that dry-run kept back, worst case.
   charged_micros bigint not null default 0,
-  unpriced_count integer not null default 0, -- Sent texts whose price was not reported.
   replied_count integer not null default 0, -- A text of the recipient followed within 24 hours.
   opted_out_count integer not null default 0, -- A word such as STOP followed within 24 hours.
   primary key (local_date, rule, version, mode)

@@ -4,7 +4,7 @@
 -- figure: Came in: {sum(inbound)}
 -- draw: bars x=local_date y=answered:main,not_answered:bad
 -- rows: calls-one-by-one
--- choose: number = select number_key, reporting.number_name(number_key) from reporting.call_hourly group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
 -- choose: hours = select * from (values ('true', 'while open'), ('false', 'while closed')) hours
 -- Calls among the account's own extensions are left out. Callers who gave up at once are in inbound, and in no other column.
 select day::date as local_date, coalesce(sum(call_count) filter (where direction = 'inbound'), 0) as inbound,
@@ -14,7 +14,7 @@ select day::date as local_date, coalesce(sum(call_count) filter (where direction
   coalesce(sum(call_count) filter (where direction = 'outbound'), 0) as outbound
 from generate_series(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)::timestamp,
     coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())), '1 day') day
-  left join reporting.call_hourly c on c.local_date = day::date and number_key is not distinct from coalesce(nullif(current_setting('report.number', true), ''), number_key)
+  left join reporting.call_hourly c on c.local_date = day::date and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
     and is_business_hours is not distinct from coalesce(nullif(current_setting('report.hours', true), '')::boolean, is_business_hours)
 group by 1
 order by 1;

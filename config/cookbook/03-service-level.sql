@@ -5,7 +5,7 @@
 -- figure: In time: {round(100.0 * sum(in_time) / nullif(sum(answerable - unknown_wait), 0), 1) as in_time_pct}, more is good
 -- draw: line x=local_date y=of_all_calls_pct:main,answered_pct:second
 -- rows: calls-one-by-one
--- choose: number = select number_key, reporting.number_name(number_key) from reporting.call_hourly group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
 -- choose: hours = select * from (values ('true', 'while open'), ('false', 'while closed')) hours
 -- By call. Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.
 select local_date, sum(call_count) as inbound_calls, sum(answerable_count) as answerable, sum(answered_count) as answered,
@@ -15,7 +15,7 @@ select local_date, sum(call_count) as inbound_calls, sum(answerable_count) as an
   round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count) + sum(abandoned_count), 0), 1) as of_answered_and_abandoned_pct,
   round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count), 0), 1) as of_answered_pct
 from reporting.call_hourly
-where direction = 'inbound' and number_key is not distinct from coalesce(nullif(current_setting('report.number', true), ''), number_key)
+where direction = 'inbound' and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
   and is_business_hours is not distinct from coalesce(nullif(current_setting('report.hours', true), '')::boolean, is_business_hours)
   and local_date between coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)
     and coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now()))

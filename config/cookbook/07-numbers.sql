@@ -3,7 +3,7 @@
 -- says: {(array_agg(account_number order by inbound desc))[1]} is called most: {max(inbound)} of {sum(inbound)} calls.
 -- draw: bars x=account_number y=answered:main,abandoned:bad,otherwise_unanswered:plain
 -- rows: calls-one-by-one
-select number_key, account_number, sum(call_count) as inbound, sum(answered_count) as answered, sum(abandoned_count) as abandoned,
+select account_number as number_key, account_number, sum(call_count) as inbound, sum(answered_count) as answered, sum(abandoned_count) as abandoned,
   sum(answerable_count - answered_count - abandoned_count) as otherwise_unanswered,
   round(100.0 * sum(abandoned_count) / nullif(sum(answerable_count), 0), 1) as abandoned_pct
 from reporting.call_hourly

@@ -1,7 +1,8 @@
 -- Calls, one by one
 -- Which calls came in and went out?
--- says: {count(*)} [call|calls], {count(*) filter (where outcome = 'answered')} of them answered.
--- choose: number = select number_key, reporting.number_name(number_key) from reporting.call_hourly group by 1 order by 2
+-- says: {least(count(*), 20000)} [call|calls]{case when count(*) > 20000 then ' and more' else '' end}, {count(*) filter (where outcome = 'answered')} of them answered.
+-- The newest 20,000 calls with outside parties.
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
 -- choose: queue = select queue_key, queue_name from reporting.dim_queue order by 2
 -- choose: user = select user_key, user_name from reporting.dim_user order by 2
 select c.started_at, c.external_number, case when c.direction = 'outbound' then c.called_name else c.caller_name end as caller_name, c.direction, c.outcome,
@@ -12,8 +13,9 @@ from reporting.fct_call c
 where not c.is_internal
   and c.started_at >= reporting.day_start(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 6))
   and c.started_at < reporting.day_start(coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) + 1)
-  and c.number_key is not distinct from coalesce(nullif(current_setting('report.number', true), ''), c.number_key)
+  and c.account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), c.account_number)
   and c.queue_key is not distinct from coalesce(nullif(current_setting('report.queue', true), ''), c.queue_key)
   and (coalesce(current_setting('report.user', true), '') = '' or exists (
     select from reporting.fct_call_agent a where a.call_id = c.call_id and a.started_at = c.started_at and a.role <> 'rang' and a.user_key::text = current_setting('report.user', true)))
-order by c.started_at desc, c.call_id;
+order by c.started_at desc, c.call_id
+limit 20001;

@@ -1,15 +1,16 @@
 -- Missed calls, one by one
 -- Which calls were missed, and was each returned?
--- says: {count(*)} missed [call|calls], {count(*) filter (where not is_returned)} of them not returned.
--- choose: number = select number_key, reporting.number_name(number_key) from reporting.call_hourly group by 1 order by 2
+-- says: {least(count(*), 20000)} missed [call|calls]{case when count(*) > 20000 then ' and more' else '' end}, {count(*) filter (where not is_returned)} of them not returned.
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
 -- choose: queue = select queue_key, queue_name from reporting.dim_queue order by 2
--- Callers who gave up at once are left out.
+-- The newest 20,000. Callers who gave up at once are left out.
 select started_at, external_number, caller_name, outcome, reason, not is_unreturned as is_returned, returned_by, minutes_to_return,
   wait_seconds, account_number, call_id
 from reporting.missed_calls
 where outcome <> 'short_abandoned'
   and started_at >= reporting.day_start(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 6))
   and started_at < reporting.day_start(coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) + 1)
-  and number_key is not distinct from coalesce(nullif(current_setting('report.number', true), ''), number_key)
+  and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
   and queue_key is not distinct from coalesce(nullif(current_setting('report.queue', true), ''), queue_key)
-order by started_at desc, call_id;
+order by started_at desc, call_id
+limit 20001;

@@ -1,12 +1,11 @@
 -- One row per hour of a local day, user and direction with calls; internal calls have their own direction. Sum it by day, month or hour of
--- the week. A call that two people took counts for both, so the sum over users differs from call_hourly. The service does not report
--- log-in, pauses and after-call work.
+-- the week, and join the names of users to the sums. A call that two people took counts for both, so the sum over users differs from
+-- call_hourly. The service does not report log-in, pauses and after-call work.
 create view reporting.agent_hourly as
 select
   a.local_date, -- Local day.
   a.local_hour, -- Local hour in which the call began. In autumn, the repeated hour includes both; in spring, one hour is missing.
   a.user_id as user_key, -- Who had the extension when the calls started; see dim_user.
-  u.user_name, -- The user's name. Two users can have one name: group by user_key too.
   a.direction, -- internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.
   a.handled_count, -- Calls that the user answered or placed.
   a.answered_count, -- Of these, answered by the user.
@@ -23,5 +22,4 @@ select
   -- user, in the direction of the whole call; fct_call_agent tells the roles apart.
   a.talk_seconds,
   a.talk_count -- Connected calls whose connected time is reported: the n of talk_seconds.
-from rollups.call_agent_rollup a
-  left join reporting.dim_user u on u.user_id = a.user_id;
+from rollups.call_agent_rollup a;

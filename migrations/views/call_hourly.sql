@@ -6,8 +6,8 @@ create view reporting.call_hourly as
 select
   r.local_date, -- Local day.
   r.local_hour, -- Local hour. In autumn, the repeated hour includes both; in spring, one hour is missing.
-  nullif(r.account_number, '') as account_number, -- The account's number; NULL if the call reports none, as internal calls do.
-  coalesce(nullif(r.account_number, ''), 'unknown') as number_key, -- The same, or unknown. reporting.number_name has its name.
+  -- The account's number; NULL if the call reports none, as internal calls do. reporting.number_name has its name.
+  nullif(r.account_number, '') as account_number,
   r.direction, -- internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.
   r.is_business_hours, -- Whether the schedule of the line was open when the calls began.
   r.call_count, -- Calls.

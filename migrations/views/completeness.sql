@@ -1,7 +1,6 @@
--- One row per UTC day: what the service reports, compared with what is mirrored. A day without a row was never compared.
+-- One row per UTC day: what calls the service reports, compared with what is mirrored. A day without a row was never compared.
 create view reporting.completeness as
 select
-  stream, -- calls.
   utc_date, -- The day, in UTC: hours are compared in UTC.
   hour_count, -- Hours of the day that are over: 24 for a whole day.
   proven_hour_count, -- Of these, hours in which everything listed by the service is mirrored.
@@ -18,7 +17,6 @@ select
   ) as difference -- Why not every hour is proven; NULL where all are.
 from (
   select
-    stream,
     (from_at at time zone 'UTC')::date as utc_date,
     least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600))::integer as hour_count,
     count(*)::integer as compared_hour_count,
@@ -28,6 +26,6 @@ from (
     sum(unannounced_count) filter (where reported_count is not null)::integer as unannounced_count,
     min(last_error) filter (where state <> 'proven') as error
   from ops.coverage
-  where to_at <= now()
-  group by stream, (from_at at time zone 'UTC')::date
+  where stream = 'calls' and to_at <= now()
+  group by (from_at at time zone 'UTC')::date
 ) days;

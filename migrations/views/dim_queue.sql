@@ -5,7 +5,6 @@ select
   e.kind || ':' || e.endpoint as queue_key,
   e.kind, -- queue or huntgroup.
   e.endpoint, -- Its number; its name where it has none.
-  coalesce(e.endpoint_name, e.endpoint) as queue_name, -- Its name as the newest call shows it, else its number.
-  e.last_date as last_call_date -- Local day of its newest call.
+  coalesce(e.endpoint_name, e.endpoint) as queue_name -- Its name as the newest call shows it, else its number.
 from rollups.endpoints e
 where e.kind in ('queue', 'huntgroup');

@@ -3,7 +3,6 @@
 create view reporting.dim_user as
 select
   user_id as user_key, -- The key: the service's own id, which never changes.
-  user_id, -- The same.
   -- First and last name, else the portal name.
   coalesce(nullif(trim(concat_ws(' ', first_name, last_name)), ''), nullif(username, ''), 'user ' || user_id) as user_name,
   extension, -- Dial-by-name extension, as it is now.

@@ -6,18 +6,16 @@ select
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
   a.is_urgent, -- Whether one of its transcripts says that action is urgent.
-  a.transcript_ids[1] as transcript_id, -- The first of these, urgent ones first.
   case when (select is_text_shown from reporting.params) then (
     select string_agg(coalesce(nullif(x.urgent_action_required_note, ''), x.action_required_note), e'\n' order by n.ordinal)
     from unnest(a.transcript_ids) with ordinality n (transcript_id, ordinal)
       join warehouse.transcripts x on x.transcript_id = n.transcript_id
   ) end as note, -- What to do, one line per transcript, urgent first; only while params.is_text_shown.
-  -- Summary of the first transcript, only while params.is_text_shown; also NULL when summarisation did not run.
+  -- Summary of the first of these transcripts, only while params.is_text_shown; also NULL when summarisation did not run.
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
-  w.agent_user_id as user_key, -- User who had the extension of that leg; NULL = not known. See dim_user.
+  w.agent_user_id as user_key, -- User who had the extension of its leg; NULL = not known. See dim_user.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
   c.external_number, -- The customer; NULL for internal calls, which cannot be followed up here.
-  c.account_number, -- The account's number.
   -- First call, or text that a user sent, to the number after the call ended; NULL = none yet.
   case when f.contacted_by not in ('automatic_text', 'text_by_unknown') then f.contacted_at end as followed_up_at,
   -- outbound_call (answered or not) or text (by a user, to the number or to a group with it). Otherwise, for information, the first other
@@ -29,7 +27,7 @@ from rollups.action_items a
   join warehouse.transcripts t on t.transcript_id = a.transcript_ids[1]
   join warehouse.calls c on c.call_id = a.call_id
   left join rollups.transcript_agents w on w.transcript_id = a.transcript_ids[1]
-  left join reporting.dim_user u on u.user_id = w.agent_user_id
+  left join reporting.dim_user u on u.user_key = w.agent_user_id
   left join lateral (
     select contacted_at, contacted_by from (
       (select o.started_at, 'outbound_call' from warehouse.calls o
@@ -42,22 +40,15 @@ from rollups.action_items a
           when m.sent_by is null then 'text_by_unknown'
           else 'text'
         end
-      from warehouse.sms_messages m
+      from (
+        select * from warehouse.sms_messages where number = c.external_number
+        union all
+        select x.* from warehouse.sms_conversations g join warehouse.sms_messages x on x.conversation_id = g.conversation_id
+        where g.participants_key <> '' and g.participants @> array[c.external_number]
+      ) m
         left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
-      where m.number = c.external_number and m.direction = 'out' and m.deleted_at is null
-        and m.is_scheduled is not true and reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) not in ('blocked', 'failed')
-        and m.sent_at > coalesce(c.ended_at, c.started_at)
-      union all
-      select m.sent_at, case
-          when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic_text'
-          when m.sent_by is null then 'text_by_unknown'
-          else 'text'
-        end
-      from warehouse.sms_conversations g join warehouse.sms_messages m on m.conversation_id = g.conversation_id
-        left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
-      where g.participants_key <> '' and g.participants @> array[c.external_number] and m.direction = 'out' and m.deleted_at is null
-        and m.is_scheduled is not true and reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) not in ('blocked', 'failed')
-        and m.sent_at > coalesce(c.ended_at, c.started_at)
+      where m.direction = 'out' and m.deleted_at is null and m.is_scheduled is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+        and reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) not in ('blocked', 'failed')
     ) contacts (contacted_at, contacted_by)
     order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
   ) f on true;

@@ -14,7 +14,6 @@ select
   -- service does not say.
   coalesce(c.is_internal, false) as is_internal,
   c.status, -- The service's word: answered, missed, voicemail or unknown.
-  case when c.status_code >= 1 then c.status_code end as answered_by_count, -- How many people answered; NULL when none did.
   -- answered, voicemail, short_abandoned, abandoned, missed or unknown. abandoned: the caller of an inbound call gave up; short_abandoned:
   -- within the threshold of params.
   case
@@ -24,7 +23,8 @@ select
     when c.status = 'missed' then 'missed'
     else 'unknown'
   end as outcome,
-  c.external_number, -- The other party's number; NULL for internal calls, withheld numbers, and numbers shorter than seven digits.
+  -- The other party's number, as in dim_contact; NULL for internal calls, withheld numbers, and numbers shorter than seven digits.
+  c.external_number,
   -- How far the caller got before giving up: for abandoned and short_abandoned calls, and for missed calls that never left the menu
   -- according to the legs. menu: neither a queue nor a telephone; queue: entered a queue or huntgroup (fct_queue_visit says in which one
   -- the caller gave up); ringing: somebody's telephone, without a queue; unknown: not known from the legs. Without legs, the called end
@@ -42,19 +42,14 @@ select
       and (c.status in ('voicemail', 'missed') or c.is_abandoned)
       and coalesce(c.reached, 'unknown') = any(p.missed_reached) and c.duration_seconds >= p.missed_seconds, false)
   end as needs_call_back,
-  c.account_number, -- The account's own number on the call.
-  c.dialled_number, -- What was dialled.
+  c.account_number, -- The account's own number on the call; NULL = not reported, and for internal calls. reporting.number_name has its name.
   c.caller_type, -- external, user, queue or huntgroup.
   -- Caller's name; NULL where a placeholder, a place or a number was shown instead: see person_name.
   reporting.person_name(c.caller_name) as caller_name,
-  c.caller_number, -- Caller's number or extension, as the service writes it; contact_key is the same for every format.
+  c.caller_number, -- Caller's number or extension, as the service writes it; external_number is the same for every format.
   c.called_type, -- external, user, queue or huntgroup.
   c.called_name, -- Called party's name.
   c.called_number, -- Called party's number or extension.
-  -- The account's number; unknown if none is reported, and for internal calls. reporting.number_name has its name.
-  coalesce(c.account_number, 'unknown') as number_key,
-  -- The other party; unknown if no number is shown, and for internal calls. See dim_contact.
-  coalesce(c.external_number, 'unknown') as contact_key,
   -- The queue that the call was answered from, or if nobody answered, the last queue that it entered. NULL = not known to have entered one.
   -- See dim_queue.
   'queue:' || c.queue as queue_key,
@@ -83,34 +78,18 @@ select
     when c.legs_wait_seconds is not null then 'legs'
     else 'duration_minus_talk'
   end as wait_basis,
-  -- The wait of an answered inbound call (speed of answer).
-  case when c.status = 'answered' and c.direction = 'inbound' then w.wait_seconds end as answer_wait_seconds,
-  -- How long telephones rang until the first answer, the mailbox or the end. Inbound: telephones of users; outbound: the other party's. See
-  -- ring_basis.
-  r.ring_seconds,
-  -- legs; 0 if no user's telephone rang. duration_minus_talk: for an outbound call without transfer and with at most one leg, length minus
-  -- connected time. unknown: neither is possible; ring_seconds is NULL.
+  -- How long telephones rang until the first answer, the mailbox or the end. Inbound: telephones of users, by the legs; 0 if none rang.
+  -- Outbound: the other party's; without legs and transfers, length minus connected time. NULL = not known.
   case
-    when r.ring_seconds is null then 'unknown'
-    when c.legs_ring_seconds is not null then 'legs'
-    else 'duration_minus_talk'
-  end as ring_basis,
-  -- How long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began,
-  -- or the caller gave up. See menu_basis.
+    when c.legs_ring_seconds is not null then c.legs_ring_seconds
+    when c.direction = 'outbound' and coalesce(c.leg_count, 0) <= 1 and coalesce(c.transferred_count, 0) = 0
+      and c.duration_seconds - c.talk_seconds is not null then greatest(c.duration_seconds - c.talk_seconds, 0)
+  end as ring_seconds,
+  -- How long the caller of an inbound call was in menus, by the legs: until the first leg to a user, queue, huntgroup, mailbox or outside
+  -- party began, or the caller gave up. NULL = not known.
   c.menu_seconds,
-  -- legs; unknown: no legs, or not known from them; menu_seconds is NULL.
-  case when c.menu_seconds is null then 'unknown' else 'legs' end as menu_basis,
-  -- For a call that reached a mailbox: whether it was recorded, or the mailbox was connected for three seconds or more; NULL = not
-  -- reported, or no mailbox.
-  case when c.reached = 'mailbox' and (c.is_message_left or c.message_seconds is not null) then c.is_message_left end as is_message_left,
-  -- How long the mailbox was connected, including the greeting where the service counts it; NULL = not reported, or no mailbox.
-  case when c.reached = 'mailbox' then c.message_seconds end as message_seconds,
   c.transferred_count, -- How often it was transferred.
   c.is_recorded, -- Whether audio was recorded. Stays true after the recording is deleted.
-  c.called_back_call_id, -- The call that returned this abandoned one, by the service.
-  c.repeated_count, -- Earlier calls of the same caller within the service's own window. The service does not say how long that is.
-  -- Whether the call was read with its legs. Its path through queues and users is only known then.
-  c.legs_fetched_at is not null as has_legs,
   -- When the call, or what its legs tell, last changed in the mirror: for incremental imports. A read that found the same may move it.
   greatest(c.changed_at, c.legs_fetched_at) as changed_at
 from warehouse.calls c
@@ -123,11 +102,4 @@ from warehouse.calls c
         when c.duration_seconds - c.talk_seconds is not null then greatest(c.duration_seconds - c.talk_seconds, 0)
       end as wait_seconds
   ) w
-  cross join lateral (
-    select case
-        when c.legs_ring_seconds is not null then c.legs_ring_seconds
-        when c.direction = 'outbound' and coalesce(c.leg_count, 0) <= 1 and coalesce(c.transferred_count, 0) = 0
-          and c.duration_seconds - c.talk_seconds is not null then greatest(c.duration_seconds - c.talk_seconds, 0)
-      end as ring_seconds
-  ) r
 where c.deleted_at is null;

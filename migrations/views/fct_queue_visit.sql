@@ -10,10 +10,8 @@ select
   v.is_business_hours, -- Whether the schedule of the line was open when the call began.
   v.direction, -- inbound, outbound, or unknown where none is reported.
   v.kind, -- queue or huntgroup.
-  v.endpoint, -- Its number, or else its name.
   v.kind || ':' || v.endpoint as queue_key, -- The queue or huntgroup; see dim_queue.
   v.account_number, -- The account's number on the call; NULL = not reported.
-  coalesce(v.account_number, 'unknown') as number_key, -- The same, unknown where none is reported.
   v.entered_at, -- When the call entered the queue; NULL = not known.
   -- How the visit ended, from the legs that follow (ignoring telephones that only rang). answered: from this queue; overflowed: into
   -- next_queue_key; voicemail: into a mailbox; left: into a menu or elsewhere. If no leg follows, the call ended here: abandoned or
@@ -27,5 +25,6 @@ select
   v.wait_seconds,
   -- legs; duration_minus_talk: no leg shows the queue, so this is the wait of the call, including menus; unknown: wait_seconds is NULL.
   v.wait_basis,
-  v.next_queue as next_queue_key -- For an overflowed visit, the next queue or huntgroup; see dim_queue.
+  v.next_queue as next_queue_key, -- For an overflowed visit, the next queue or huntgroup; see dim_queue.
+  v.changed_at -- When the row last changed: for incremental imports.
 from rollups.queue_visits v;

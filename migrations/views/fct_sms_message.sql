@@ -5,11 +5,10 @@ select
   m.conversation_id, -- The conversation.
   m.message_id, -- The service's id of the message.
   m.line, -- The account's line.
-  m.number, -- The other party; for a group, the first participant.
+  m.number, -- The other party, as in dim_contact; for a group, the first participant.
   m.direction, -- in: they texted us; out: we texted them.
   m.sent_at, -- When it was sent.
   (m.sent_at at time zone p.time_zone)::date as local_date, -- Local day.
-  coalesce(nullif(m.number, ''), 'unknown') as contact_key, -- The other party; see dim_contact.
   -- User whom the service names as the sender (rules may send as a user); NULL for inbound texts and integrations. See dim_user.
   m.sent_by as user_key,
   -- The text, only while params.is_text_shown; also NULL once RETENTION_DAYS has removed it.
@@ -31,12 +30,10 @@ select
   nullif(m.delivery_error, '') as delivery_error, -- The carrier's detail; NULL where it gave none.
   m.delivery_at, -- When the carrier reported it.
   -- Outbound: delivered, in_flight, failed, unknown, unmapped (the word is missing in delivery_status_map), no_receipt (nothing reported)
-  -- or blocked. An unmapped word counts as failed if it comes with an error or itself means failure, such as "landline" (see the function
+  -- or blocked
+  -- (the number is blocked on the line; charged all the same). An unmapped word counts as failed if it comes with an error or itself means failure, such as "landline" (see the function
   -- delivery_class). An error without a word also counts as failed.
   reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) as delivery_class,
-  m.is_blocked, -- Not delivered because the number is blocked on the line; charged all the same.
-  m.block_reason, -- Why it was blocked.
-  m.send_id, -- The ledger's send that produced it; NULL for people and other integrations.
   -- Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and when the ledger no longer has the send.
   case when m.direction = 'out' then coalesce(
     (select o.rule from ops.sends o where o.send_id = m.send_id),
@@ -52,5 +49,5 @@ from warehouse.sms_messages m
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
   left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
-  left join reporting.dim_user u on u.user_id = m.sent_by
+  left join reporting.dim_user u on u.user_key = m.sent_by
 where m.deleted_at is null and m.is_scheduled is not true;

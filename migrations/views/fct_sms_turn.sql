@@ -11,13 +11,12 @@ select
   -- The first user to reply, possibly after an automatic reply; NULL = no user did. first_reply_kind says who replied first. See dim_user.
   t.first_user_reply_by as user_key,
   t.inbound_count, -- Texts of the customer in the turn.
-  -- First outbound text of the turn. Scheduled texts count when they are sent, blocked and failed ones never: these end no turn.
-  t.first_reply_at,
-  -- Who sent it: user; automatic: a rule of the ledger; unknown: the service names no user and the ledger did not send it. NULL = no reply.
+  -- Who sent the first reply: user; automatic: a rule of the ledger; unknown: the service names no user and the ledger did not send it.
+  -- NULL = no reply. Scheduled texts count when they are sent, blocked and failed ones never: these end no turn.
   t.first_reply_kind,
-  t.first_user_reply_at, -- First text by a user after the turn began, within its session. An automatic reply does not end the wait for it.
   t.reply_seconds, -- From the turn's first text to the first reply, by the calendar.
-  t.user_reply_seconds, -- From the turn's first text to the first reply of a user, by the calendar.
+  -- From the turn's first text to the first reply of a user within its session, by the calendar. An automatic reply does not end the wait.
+  t.user_reply_seconds,
   t.is_business_hours, -- Whether the schedule of the line was open at turn_started_at.
   -- From the turn's first text to the first reply by a user, business time only. NULL if there is no reply, or if the schedule was closed
   -- all the time between text and reply. So medians include only turns with some business time.
@@ -25,8 +24,10 @@ select
   -- Whether the customer waits for a reply: nobody replied to the newest turn, and the conversation is not known to be resolved since. The
   -- service sends no event for that and cannot be asked: it is only known from answers to our own requests.
   t.is_last and t.first_reply_at is null and c.deleted_at is null and (c.is_resolved is not true or c.resolved_at < c.last_inbound_at) as is_waiting,
-  u.user_name as assigned_name -- Whom the conversation is assigned to, as last observed; NULL = nobody, or never observed.
+  u.user_name as assigned_name, -- Whom the conversation is assigned to, as last observed; NULL = nobody, or never observed.
+  -- When the row last changed, for incremental imports; is_waiting and assigned_name move it not.
+  t.changed_at
 from rollups.sms_turns t
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = t.conversation_id
-  left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known;
+  left join reporting.dim_user u on u.user_key = c.assigned_user_id and c.is_assignment_known;

@@ -11,8 +11,6 @@ select
   -- Customer satisfaction as judged by the analysis (the customer was not asked); NULL = not analysed, which does not mean zero.
   a.csat_score,
   a.agent_performance_score, -- Agent performance as judged by the analysis; NULL = not analysed, which does not mean zero.
-  a.is_action_required, -- Somebody should act; NULL = not analysed. What to do is in fct_action.
-  a.is_urgent_action_required, -- Somebody should act at once; NULL = not analysed.
   -- Summary, only while params.is_text_shown; also NULL when summarisation did not run, or when RETENTION_DAYS has removed it.
   case when p.is_text_shown then t.short_summary end as short_summary,
   a.agent_user_id as user_key, -- Who had the extension of the recorded leg when the call started; NULL = not known. See dim_user.
@@ -25,4 +23,4 @@ from rollups.transcript_agents a
   cross join reporting.params p
   -- Left out of a plan that shows scores and words of the analysis alone.
   left join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
-  left join reporting.dim_user u on u.user_id = a.agent_user_id;
+  left join reporting.dim_user u on u.user_key = a.agent_user_id;

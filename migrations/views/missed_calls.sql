@@ -24,12 +24,10 @@ select
   v.is_message_left,
   -- How long the mailbox was connected, including the greeting if the service counts it; NULL = not reported, or no mailbox.
   v.message_seconds,
-  c.external_number, -- The caller.
+  c.external_number, -- The caller, as in dim_contact.
   -- The caller's name; NULL where a placeholder, a place or a number was shown instead: see person_name.
   reporting.person_name(c.caller_name) as caller_name,
   m.account_number, -- The account's number that was called.
-  coalesce(m.account_number, 'unknown') as number_key, -- The same, unknown where none is reported.
-  coalesce(c.external_number, 'unknown') as contact_key, -- The caller; see dim_contact.
   m.wait_seconds, -- How long the caller waited; NULL = not known.
   -- How it was returned. called_back: the service says so. Otherwise what came first within the callback window: outbound_call to the
   -- number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a
@@ -58,17 +56,18 @@ select
   n.needs_call_back and coalesce(m.returned_by in ('automatic_text', 'text_by_unknown'), true) and not exists (
     select from warehouse.calls l join rollups.missed_call_returns r on r.call_id = l.call_id
     where l.external_number = c.external_number and l.started_at >= m.started_at and (l.started_at, l.call_id) > (m.started_at, m.call_id)
-      and r.reached = any(p.missed_reached) and l.duration_seconds >= p.missed_seconds
+      and r.reached = any(p.missed_reached) and r.duration_seconds >= p.missed_seconds
   ) as is_waiting,
   -- When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL =
   -- never. Blocked and failed texts do not count.
   m.texted_at,
-  m.rule_texted_at -- When a rule first did. The text, with the rule's name, is in fct_sms_message.
+  -- When the row last changed, for incremental imports; needs_call_back, is_waiting and the caller's name move it not.
+  m.changed_at
 from rollups.missed_call_returns m
   cross join reporting.params p
   left join warehouse.calls c on c.call_id = m.call_id
   cross join lateral (
-    select coalesce(m.reached = any(p.missed_reached) and c.duration_seconds >= p.missed_seconds, false) as needs_call_back
+    select coalesce(m.reached = any(p.missed_reached) and m.duration_seconds >= p.missed_seconds, false) as needs_call_back
   ) n
   -- Neither recorded nor of a known length: not known. Of a call that somebody answered, the mailbox tells nothing.
   left join lateral (

@@ -7,16 +7,13 @@ select
   r.rule, -- Name of the rule.
   r.version, -- Version of the rules. Empty if it was not recorded.
   r.mode, -- dry-run: only recorded; live.
-  r.evaluation_count, -- Number of evaluations, one per trigger. The counts from matched_count to error_count add up to it.
+  r.evaluation_count, -- Number of evaluations, one per trigger.
   r.matched_count, -- Evaluations after which the rule acts.
   r.condition_false_count, -- No action: the condition was false.
-  r.too_old_count, -- No action: the trigger was too old.
   r.limited_count, -- No action: the rule's own limit was reached.
-  r.stopped_count, -- No action: an earlier rule had a stop.
-  -- No action: a reaction, a group thread, no other party, a missed call that needs no call-back, the subject no longer exists, or the rule
-  -- was gone before its time came (after).
-  r.unfit_count,
-  r.error_count, -- No action: the condition or template failed. The run has the reason.
+  -- No action: the condition or template failed. What is left of evaluation_count had a trigger that was too old or unfit (a reaction, a
+  -- group thread, no other party, no need of a call-back, gone), or an earlier rule with a stop.
+  r.error_count,
   r.action_done_count, -- Steps other than replies (resolve, assign, notify and the like) that were done.
   r.action_would_count, -- Steps other than replies that were only recorded because of dry-run.
   r.action_failed_count, -- Steps other than replies that the service refused.
@@ -30,10 +27,8 @@ select
   r.not_sent_count, -- Of the planned, given up after requests that provably sent nothing.
   r.waiting_count, -- Of the planned, not sent yet, including those held during quiet hours.
   r.unclear_count, -- Of the planned, those with an unknown outcome. Nothing is sent again automatically.
-  r.segment_count, -- Segments of the sent texts: as billed, or the worst case if not reported.
-  -- Dollars charged by the service for the sent texts whose price it reported; see unpriced_count.
+  -- Dollars charged by the service for the sent texts whose price it reported; sms_daily counts the others.
   (r.charged_micros / 1000000.0)::numeric(12, 6) as charged_usd,
-  r.unpriced_count, -- Sent texts without a reported price, such as those found in the thread. Not included in charged_usd.
   -- Maximum cost of the texts that dry-run kept back, at the highest price charged for a segment lately; NULL while none was charged.
   (case when c.highest_unit_micros > 0 then r.would_segment_count * c.highest_unit_micros / 1000000.0 end)::numeric(12, 6) as would_cost_usd,
   -- Sent texts after which the recipient texted the same line within 24 hours, not counting words such as STOP. They might have texted

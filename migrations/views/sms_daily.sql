@@ -28,8 +28,7 @@ select
   coalesce(c.unpriced_count, 0) as unpriced_count,
   -- Dollars that the budgets count for these: the worst case, not the actual charge.
   (coalesce(c.unpriced_set_aside_micros, 0) / 1000000.0)::numeric(12, 6) as unpriced_set_aside_usd,
-  coalesce(c.open_count, 0) as open_count, -- Texts of rules from that day that are in progress or have an unknown outcome.
-  (coalesce(c.open_set_aside_micros, 0) / 1000000.0)::numeric(12, 6) as open_set_aside_usd -- Dollars reserved for these: the worst case.
+  (coalesce(c.open_set_aside_micros, 0) / 1000000.0)::numeric(12, 6) as open_set_aside_usd -- Dollars reserved for texts in progress or of unknown outcome.
 from (
   select local_date, line from rollups.sms_day_rollup
   union

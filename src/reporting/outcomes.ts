@@ -1,6 +1,7 @@
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
 import { limitWait, recordFailure } from './drain-failures.ts';
+import { replaceRows } from './rollups/parts.ts';
 
 /*
  * Rules are counted in two ways: evaluations leave no row, or only for a while; sends leave one for good:
@@ -101,10 +102,8 @@ const counts: Readonly<Record<string, string>> = {
   not_sent_count: count(`s.state = 'NOT_SENT'`),
   waiting_count: count(`s.state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED')`),
   unclear_count: count(isUnclear),
-  segment_count: sum('s.units', `s.state = 'SENT'`),
   would_segment_count: sum('s.units', `s.state = 'DENIED' and s.reason = 'dry_run'`),
   charged_micros: sum('s.settled_micros', `s.state = 'SENT'`),
-  unpriced_count: count(`s.state = 'SENT' and s.settled_micros is null`),
   replied_count: count('followed.is_reply'),
   opted_out_count: count('followed.is_opt_out'),
 };
@@ -161,20 +160,22 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
 
 /** Counts the texts that left, or were due to leave, on a local day again. */
 async function countCharged(tx: Transaction, day: string): Promise<void> {
-  await query(tx, 'delete from rollups.sms_cost_rollup where local_date = $1', [day]);
+  const isSent = `s.state = 'SENT'`;
   const isOpen = `s.state = 'RESERVED' or ${isUnclear}`;
-  const isUnpriced = `s.state = 'SENT' and s.settled_micros is null`;
-  await query(
+  const isUnpriced = `${isSent} and s.settled_micros is null`;
+  await replaceRows(
     tx,
-    `insert into rollups.sms_cost_rollup (local_date, line, sent_count, segment_count, charged_micros,
-       unpriced_count, unpriced_set_aside_micros, open_count, open_set_aside_micros)
-     select $1::date, s.line, ${counts.sent_count}, ${counts.segment_count}, ${counts.charged_micros},
-       ${count(isUnpriced)}, ${sum('s.reserved_micros', isUnpriced)}, ${count(isOpen)}, ${sum('s.reserved_micros', isOpen)}
-     from ops.sends s
-     where s.reserved_at is not null and coalesce(s.dispatched_at, s.reserved_at) >= reporting.day_start($1::date)
-       and coalesce(s.dispatched_at, s.reserved_at) < reporting.day_start($1::date + 1)
-       and (s.state = 'SENT' or ${isOpen})
-     group by s.line`,
+    {
+      table: 'sms_cost_rollup',
+      scope: 't.local_date = $1::date',
+      fresh: `select $1::date as local_date, s.line, ${count(isSent)} as sent_count, ${sum('s.units', isSent)} as segment_count,
+          ${sum('s.settled_micros', isSent)} as charged_micros, ${count(isUnpriced)} as unpriced_count,
+          ${sum('s.reserved_micros', isUnpriced)} as unpriced_set_aside_micros, ${sum('s.reserved_micros', isOpen)} as open_set_aside_micros
+        from ops.sends s
+        where s.reserved_at is not null and coalesce(s.dispatched_at, s.reserved_at) >= reporting.day_start($1::date)
+          and coalesce(s.dispatched_at, s.reserved_at) < reporting.day_start($1::date + 1) and (${isSent} or ${isOpen})
+        group by s.line`,
+    },
     [day],
   );
 }
@@ -183,10 +184,7 @@ async function countCharged(tx: Transaction, day: string): Promise<void> {
 const columnOf: Readonly<Record<string, readonly string[]>> = {
   matched_count: ['matched'],
   condition_false_count: ['condition_false'],
-  too_old_count: ['too_old'],
   limited_count: ['limit'],
-  stopped_count: ['stopped'],
-  unfit_count: ['reaction', 'group_thread', 'no_other_party', 'no_call_back', 'gone', 'rule_gone'],
   error_count: ['error'],
   action_done_count: ['action_done'],
   action_would_count: ['action_dry_run'],

@@ -1,6 +1,14 @@
 import { appendFile, writeFile } from 'node:fs/promises';
-import { Client } from 'pg';
-import { type Question, questionsOf, unasked } from './account/dashboards.ts';
+import { fileURLToPath } from 'node:url';
+import Fastify from 'fastify';
+import { Client, Pool } from 'pg';
+import { createDatabase } from '../../src/db/database.ts';
+import { answerReport, asReader } from '../../src/server/reports/answer.ts';
+import { readReports } from '../../src/server/reports/file.ts';
+import { type Period, periodOf } from '../../src/server/reports/period.ts';
+import { registerReports } from '../../src/server/reports/routes.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { questionsOf, unasked } from './account/dashboards.ts';
 import { inventHistory } from './account/history.ts';
 import { atMost, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
@@ -8,11 +16,25 @@ import { type Spread, spreadOf } from './spread.ts';
 
 const usualCalls = 200_000;
 const textsPerCall = 0.6;
-const goalMs = 100;
 const warmUps = 2;
+const cookbook = fileURLToPath(new URL('../../config/cookbook', import.meta.url));
+/** The periods that reports and pages are asked for, as their addresses have them. */
+const spans = [{ month: 'last' }, { days: '30' }];
+
+/** Something that is asked again and again. */
+interface Question {
+  readonly what: string;
+  readonly goalMs: number;
+  readonly ask: () => Promise<unknown>;
+  /** What it asks of Postgres, if that is one statement. */
+  readonly text?: string;
+  /** The period of a report. */
+  readonly period?: Period;
+}
 
 /**
- * What dashboards ask of the views, warm, over an invented history of `--rows` calls and 0.6 times as many texts.
+ * What dashboards ask of the views, each report of the cookbook, and `/reports`, warm, over an invented history of `--rows`
+ * calls and 0.6 times as many texts.
  */
 export async function reporting(rig: Rig): Promise<Finding[]> {
   const calls = rig.rows ?? usualCalls;
@@ -28,15 +50,11 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   if (!rig.isKept) await inventHistory(url, { calls, messages: Math.round(calls * textsPerCall) }, rig.progress);
   const seconds = (performance.now() - began) / 1_000;
   const amount = await amountOf(client);
-  const busiest = await busiestOf(client);
-  const questions = questionsOf(new Set([...views, ...(await functionsOf(client))])).map((each) => ({
-    ...each,
-    text: each.text.replace(/\{(\w+)\}/g, (_, name: string) => client.escapeLiteral(busiest[name] ?? '')),
-  }));
-  const timed: { question: Question; took: Spread }[] = [];
-  for (const question of questions) timed.push({ question, took: await time(client, question.text, rig.rounds ?? 7) });
+  const questions = [...(await ofDashboards(client, views)), ...(await ofReports(client, url, stack))];
+  const timed: (Question & { readonly took: Spread })[] = [];
+  for (const question of questions) timed.push({ ...question, took: await time(question.ask, rig.rounds ?? 7) });
   timed.sort((a, b) => b.took.median - a.took.median);
-  if (rig.explainFile) await explain(client, rig.explainFile, timed.slice(0, 10));
+  if (rig.explainFile) await explain(client, rig.explainFile, timed);
 
   return [
     {
@@ -44,13 +62,58 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
       what: `${rig.isKept ? 'open' : 'invent and roll up'} ${amount}`,
       subject: quantity('took', 's', spreadOf([seconds])),
     },
-    ...timed.map(({ question: { view, about }, took }) => ({
+    ...timed.map(({ what, goalMs, took }) => ({
       bench: 'reporting',
-      what: `${view}: ${about}`,
+      what,
       subject: quantity('warm', 'ms', took),
       goal: atMost(took, goalMs, ' ms'),
     })),
   ];
+}
+
+async function ofDashboards(client: Client, views: readonly string[]): Promise<Question[]> {
+  const busiest = await busiestOf(client);
+  return questionsOf(new Set([...views, ...(await functionsOf(client))])).map(({ view, about, text: template }) => {
+    const text = template.replace(/\{(\w+)\}/g, (_, name: string) => client.escapeLiteral(busiest[name] ?? ''));
+    return { what: `${view}: ${about}`, goalMs: 100, text, ask: () => client.query(text) };
+  });
+}
+
+/** Each file of the cookbook with its sentence, as its page asks it, and the start page with all its figures. */
+async function ofReports(client: Client, url: string, stack: AsyncDisposableStack): Promise<Question[]> {
+  const log = createLog('warn');
+  const pool = stack.adopt(new Pool({ connectionString: url, max: 1 }), (each) => each.end());
+  const { db } = stack.use(createDatabase({ url, log, maxConnections: 1, name: 'bench' }));
+  const app = stack.adopt(Fastify(), (each) => each.close());
+  const selectDay = 'select reporting.local_day(now())::text as today, time_zone as zone from reporting.params';
+  const [{ today, zone } = { today: '', zone: '' }] = (await client.query<Record<'today' | 'zone', string>>(selectDay))
+    .rows;
+  registerReports(app, { db, pool, zone }, { settings: { reportsDir: undefined }, log });
+  const limits = { zone, limit: 5_000, timeoutMs: 60_000 };
+  return spans.flatMap((span): Question[] => {
+    const period = periodOf(span, today);
+    const name = new URLSearchParams(span).toString();
+    const page = `/reports?${name}`;
+    return [
+      { what: page, goalMs: 300, ask: () => app.inject(page).then(({ statusCode }) => expected(statusCode === 200)) },
+      ...[...readReports([cookbook]).values()].map((report) => ({
+        what: `/reports/${report.name}?${name}`,
+        goalMs: 100,
+        ask: () =>
+          asReader(
+            pool,
+            async () => undefined,
+            async (reader) => expected('rows' in (await answerReport(reader, report, { period, chosen: {} }, limits))),
+          ),
+        text: report.sql.trimEnd().replace(/;$/, ''),
+        period,
+      })),
+    ];
+  });
+}
+
+function expected(isSo: boolean): void {
+  if (!isSo) throw new Error('A report has no answer');
 }
 
 async function viewsOf(client: Client): Promise<string[]> {
@@ -90,29 +153,28 @@ async function busiestOf(client: Client): Promise<Record<string, string>> {
   return rows[0] ?? {};
 }
 
-async function time(client: Client, text: string, rounds: number): Promise<Spread> {
+async function time(ask: () => Promise<unknown>, rounds: number): Promise<Spread> {
   const took: number[] = [];
   for (let round = -warmUps; round < rounds; round += 1) {
     const began = performance.now();
-    await client.query(text);
+    await ask();
     if (round >= 0) took.push(performance.now() - began);
   }
   return spreadOf(took);
 }
 
-/** Keeps the plans of the slowest questions, the slowest first. */
+/** Keeps the plans of the ten slowest statements, the slowest first. */
 async function explain(
   client: Client,
   file: string,
-  slowest: readonly { question: Question; took: Spread }[],
+  slowest: readonly (Question & { readonly took: Spread })[],
 ): Promise<void> {
   await writeFile(file, '');
-  for (const { question, took } of slowest) {
-    const { rows } = await client.query<Record<string, string>>(`explain (analyze, buffers) ${question.text}`);
+  for (const { what, text, period, took } of slowest.filter((each) => each.text).slice(0, 10)) {
+    const { from = '', to = '' } = period ?? {};
+    await client.query(`select set_config('report.from', $1, false), set_config('report.to', $2, false)`, [from, to]);
+    const { rows } = await client.query<Record<string, string>>(`explain (analyze, buffers) ${text}`);
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-    await appendFile(
-      file,
-      `-- ${question.view}: ${question.about}, ${took.median.toFixed(1)} ms\n${question.text};\n${plan}\n\n`,
-    );
+    await appendFile(file, `-- ${what}, ${took.median.toFixed(1)} ms\n${text};\n${plan}\n\n`);
   }
 }

@@ -37,8 +37,8 @@ test('a call that was read whole is attributed to what its legs touched, and cou
     '2 | transferred_to | - | inbound | legs',
   ]);
   await expectRows(
-    'select user_key, user_name, handled_count, rang_count, talk_seconds, talk_count from reporting.agent_hourly',
-  ).toEqual(['2 | User 2 | 1 | 0 | 100 | 1']);
+    'select user_key, handled_count, rang_count, talk_seconds, talk_count from reporting.agent_hourly',
+  ).toEqual(['2 | 1 | 0 | 100 | 1']);
 });
 
 test('calls and the transcripts of what a user passed on are credited when the users are read after them', async () => {
@@ -68,5 +68,5 @@ test('a queue without a number counts under the name that it has now', async () 
   await facts.drain();
   await query(`update warehouse.calls set called_name = 'Help', content_hash = 'new' where call_id = '4.1'`);
   await facts.drain();
-  await expectRows(`select endpoint from reporting.fct_queue_visit where call_id = '4.1'`).toEqual(['Help']);
+  await expectRows(`select queue_key from reporting.fct_queue_visit where call_id = '4.1'`).toEqual(['queue:Help']);
 });

@@ -34,17 +34,17 @@ describe('the cost of sms_daily', () => {
     await drainOutcomes(facts.db);
     await expectRows(`
       select local_date::text as day, rule_sent_count as sent, rule_segment_count as segments, charged_usd::float8 as charged,
-        unpriced_count as unpriced, unpriced_set_aside_usd::float8 as unpriced_usd, open_count as open, open_set_aside_usd::float8 as open_usd
+        unpriced_count as unpriced, unpriced_set_aside_usd::float8 as unpriced_usd, open_set_aside_usd::float8 as open_usd
       from reporting.sms_daily where local_date >= '2026-11-01' order by 1`).toEqual([
-      '2026-11-01 | 3 | 5 | 0.0516 | 0 | 0 | 0 | 0',
-      '2026-11-02 | 1 | 1 | 0 | 1 | 0.05 | 1 | 0.05',
+      '2026-11-01 | 3 | 5 | 0.0516 | 0 | 0 | 0',
+      '2026-11-02 | 1 | 1 | 0 | 1 | 0.05 | 0.05',
     ]);
     await outcomes('cost').toEqual(['2026-11-01 | 4', '2026-11-02 | 1']);
     await change(
       `update ops.sends set state = 'DENIED', reason = 'gate:answered', reserved_micros = 0 where state = 'RESERVED'`,
     );
     await drainOutcomes(facts.db);
-    const left = `select sum(open_count)::integer from reporting.sms_daily where local_date >= '2026-11-01'`;
+    const left = `select sum(open_set_aside_usd)::float8 from reporting.sms_daily where local_date >= '2026-11-01'`;
     expect(await value(left)).toBe(0);
   });
 });

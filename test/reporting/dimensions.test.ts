@@ -17,7 +17,7 @@ test('dim_user names users by what is known, those who left included, and shows 
     { user_id: 13, first_name: null, last_name: null, username: '' },
   );
   await facts
-    .expectRows('select user_id, user_name, is_active from reporting.dim_user order by 1')
+    .expectRows('select user_key, user_name, is_active from reporting.dim_user order by 1')
     .toEqual(['11 | Ann Lee | true', '12 | portal-name | false', '13 | user 13 | true']);
   const columns = await facts.lines(
     `select attname from pg_attribute where attrelid = 'reporting.dim_user'::regclass and attnum > 0`,

@@ -28,13 +28,13 @@ describe('evaluations', () => {
     await run('greet', '06-02T04:02', { version: 'v2', mode: 'dry-run' });
     await drainOutcomes(facts.db);
     await outcomes(
-      `local_date::text, version, mode, evaluation_count as tried, matched_count as matched, condition_false_count as unmet, too_old_count as old,
-       limited_count as limited, stopped_count as stopped, unfit_count as unfit, error_count as failed`,
+      `local_date::text, version, mode, evaluation_count as tried, matched_count as matched, condition_false_count as unmet,
+       limited_count as limited, error_count as failed`,
       `rule = 'greet'`,
     ).toEqual([
-      '2026-06-01 | v1 | live | 10 | 1 | 2 | 1 | 1 | 1 | 3 | 1',
-      '2026-06-02 | v1 | live | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0',
-      '2026-06-02 | v2 | dry-run | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0',
+      '2026-06-01 | v1 | live | 10 | 1 | 2 | 1 | 1',
+      '2026-06-02 | v1 | live | 1 | 1 | 0 | 0 | 0',
+      '2026-06-02 | v2 | dry-run | 1 | 1 | 0 | 0 | 0',
     ]);
   });
 
@@ -93,11 +93,11 @@ describe('texts', () => {
     await outcomes(
       `local_date::text, planned_count as planned, sent_count as sent, would_send_count as would, blocked_count as blocked,
        blocked_by_gate::text, skipped_count as skipped, rejected_count as rejected, not_sent_count as not_sent, waiting_count as waiting,
-       unclear_count as unclear, segment_count as segments, charged_usd::float8, unpriced_count as unpriced,
+       unclear_count as unclear, charged_usd::float8,
        would_cost_usd, evaluation_count as tried`,
       `rule = 'reply'`,
     ).toEqual([
-      '2026-06-10 | 12 | 2 | 0 | 4 | {"too_old": 1, "opted_out": 2, "superseded": 1} | 1 | 1 | 1 | 1 | 2 | 2 | 0.0079 | 1 | - | 0',
+      '2026-06-10 | 12 | 2 | 0 | 4 | {"too_old": 1, "opted_out": 2, "superseded": 1} | 1 | 1 | 1 | 1 | 2 | 0.0079 | - | 0',
     ]);
   });
 
@@ -122,8 +122,8 @@ describe('texts', () => {
     await drainOutcomes(facts.db);
     await change(`update ops.sends set state = 'SENT', is_reconciled = true where rule = 'late'`);
     await drainOutcomes(facts.db);
-    const counts = 'evaluation_count, planned_count, sent_count, unclear_count, unpriced_count';
-    await outcomes(counts, `rule = 'late'`).toEqual(['1 | 1 | 1 | 0 | 1']);
+    const counts = 'evaluation_count, planned_count, sent_count, unclear_count';
+    await outcomes(counts, `rule = 'late'`).toEqual(['1 | 1 | 1 | 0']);
   });
 });
 

@@ -29,14 +29,13 @@ test('fct_transcript has NULL for what was not analysed, zero as a score, and a 
   await using facts = await transcribed();
   await facts
     .expectRows(`
-    select agent_name, heard_agent_name, call_purpose, call_sentiment, csat_score, agent_performance_score, is_action_required,
-      is_urgent_action_required
+    select agent_name, heard_agent_name, call_purpose, call_sentiment, csat_score, agent_performance_score
     from reporting.fct_transcript order by transcript_id`)
     .toEqual([
-      'User 1 | Somebody heard | Billing | calm | 5 | 80 | - | -',
-      '- | Somebody heard | Billing | angry | 0 | - | true | -',
-      '- | Somebody heard | Billing | - | - | - | false | true',
-      '- | - | - | - | - | - | - | -',
+      'User 1 | Somebody heard | Billing | calm | 5 | 80',
+      '- | Somebody heard | Billing | angry | 0 | -',
+      '- | Somebody heard | Billing | - | - | -',
+      '- | - | - | - | - | -',
     ]);
   await facts.call({ call_id: '1.9', started_at: '03-01T12:00' });
   await facts.drain();
@@ -50,11 +49,11 @@ test('fct_action has a row for each call, with what its transcripts still ask fo
   const { query } = facts;
   const open = () =>
     facts.expectRows(`
-      select call_id, transcript_id, is_urgent, note, external_number, user_key, agent_name from reporting.fct_action where is_open
+      select call_id, is_urgent, note, external_number, user_key, agent_name from reporting.fct_action where is_open
       order by 1`);
-  await open().toEqual(['1.2 | 3 | true | - | 15553000002 | - | -']);
+  await open().toEqual(['1.2 | true | - | 15553000002 | - | -']);
   await facts.params({ is_text_shown: true });
-  await open().toEqual(['1.2 | 3 | true | Now\nCall back | 15553000002 | - | -']);
+  await open().toEqual(['1.2 | true | Now\nCall back | 15553000002 | - | -']);
   await facts.params({ is_text_shown: false });
   const change = async (values: string, id: number) => {
     await query(
@@ -63,10 +62,10 @@ test('fct_action has a row for each call, with what its transcripts still ask fo
     await facts.drain();
   };
   await change('is_action_required = true', 1);
-  await open().toEqual(['1.1 | 1 | false | - | 15553000001 | 1 | User 1', '1.2 | 3 | true | - | 15553000002 | - | -']);
+  await open().toEqual(['1.1 | false | - | 15553000001 | 1 | User 1', '1.2 | true | - | 15553000002 | - | -']);
   await change('is_action_required = null', 1);
   await change('is_urgent_action_required = false', 3);
-  await open().toEqual(['1.2 | 2 | false | - | 15553000002 | - | -']);
+  await open().toEqual(['1.2 | false | - | 15553000002 | - | -']);
   await change('is_action_required = false', 2);
   await open().toEqual([]);
 });

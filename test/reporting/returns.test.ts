@@ -167,19 +167,18 @@ async function textedDesk() {
   await rule('15:01', 22, 'text');
   await facts.happen('15:01 23 api, 15:01 24 text');
   const time = (moment: string) => `coalesce(to_char(${moment} at time zone 'UTC', 'HH24:MI'), '-')`;
-  const ways = () =>
-    facts.returns(`${openOrDone}, 'texted', ${time('texted_at')}, 'by rule', ${time('rule_texted_at')}`);
+  const ways = () => facts.returns(`${openOrDone}, 'texted', ${time('texted_at')}`);
   return { ...facts, rule, ways };
 }
 
 test('a text of a rule, known by its message id, and one of an unknown sender return no call', async () => {
   await using facts = await textedDesk();
   expect(await facts.ways()).toEqual([
-    '21 automatic_text - open texted 15:01 by rule 15:01',
-    '22 automatic_text - open texted 15:01 by rule 15:01',
-    '23 text_by_unknown - open texted 15:01 by rule -',
-    '24 text 1 done texted - by rule -',
-    '25 - - open texted - by rule -',
+    '21 automatic_text - open texted 15:01',
+    '22 automatic_text - open texted 15:01',
+    '23 text_by_unknown - open texted 15:01',
+    '24 text 1 done texted -',
+    '25 - - open texted -',
   ]);
   expect(await facts.followUps()).toEqual(['automatic_text', 'automatic_text', 'text_by_unknown', 'text 15:01', '']);
   await drainOutcomes(facts.db);
@@ -197,17 +196,17 @@ test('a text of a rule stays known once a person returned the call, until it is 
   // A user did first, and a rule afterwards.
   await facts.rule('17:00', 24);
   expect((await facts.ways()).slice(0, 4)).toEqual([
-    '21 outbound_call 60 done texted 15:01 by rule 15:01',
-    '22 text 31 done texted 15:01 by rule 15:01',
-    '23 outbound_call 60 done texted 15:01 by rule -',
-    '24 text 1 done texted 17:00 by rule 17:00',
+    '21 outbound_call 60 done texted 15:01',
+    '22 text 31 done texted 15:01',
+    '23 outbound_call 60 done texted 15:01',
+    '24 text 1 done texted 17:00',
   ]);
   expect((await facts.followUps())[0]).toBe('outbound_call 16:00');
   await facts.query(`update warehouse.sms_messages set deleted_at = now() where sent_at = '2026-03-02T17:00Z'`);
   await facts.query(`update warehouse.calls set deleted_at = now() where direction = 'outbound'`);
   const after = await facts.ways();
-  expect(after[0]).toBe('21 automatic_text - open texted 15:01 by rule 15:01');
-  expect(after[3]).toBe('24 text 1 done texted - by rule -');
+  expect(after[0]).toBe('21 automatic_text - open texted 15:01');
+  expect(after[3]).toBe('24 text 1 done texted -');
 });
 
 test('a text that turns out to be of a rule is no return from then on; a voicemail that a rule answered waits', async () => {
@@ -219,7 +218,7 @@ test('a text that turns out to be of a rule is no return from then on; a voicema
     '24 automatic_text - t missed',
   ]);
   await facts.query('update warehouse.sms_messages set deleted_at = now()');
-  expect((await facts.ways())[3]).toBe('24 - - open texted - by rule -');
+  expect((await facts.ways())[3]).toBe('24 - - open texted -');
 });
 
 test('the window is as long on a server whose time zone changes its clock within it', async () => {

@@ -48,30 +48,30 @@ describe('fct_call', () => {
   test('knows the way of a call', () =>
     expectRows(`
       select call_id, answered_user_key as answered, placed_user_key as placed, coalesce(queue_key, huntgroup_key), wait_seconds,
-        ring_seconds, ring_basis, menu_seconds, menu_basis, transferred_count, abandoned_in
+        ring_seconds, menu_seconds, transferred_count, abandoned_in
       from reporting.fct_call where call_id < '2' order by 1`).toEqual([
-      '1.1 | 1 | - | queue:602 | 53 | 13 | legs | 12 | legs | 1 | -',
-      '1.2 | - | - | - | 9 | 0 | legs | 9 | legs | - | menu',
-      '1.3 | - | - | huntgroup:Front | 10 | 6 | legs | 0 | legs | - | queue',
-      '1.4 | - | 3 | - | 0 | 7 | legs | - | unknown | - | -',
-      '1.5 | 1 | - | - | 12 | 2 | legs | - | unknown | - | -',
-      '1.6 | 2 | - | - | 10 | - | unknown | - | unknown | - | -',
-      '1.7 | - | - | queue:603 | 10 | - | unknown | - | unknown | - | -',
-      '1.8 | - | 1 | - | 10 | 10 | duration_minus_talk | - | unknown | - | -',
-      '1.9 | 3 | 1 | - | 10 | 10 | duration_minus_talk | - | unknown | - | -',
+      '1.1 | 1 | - | queue:602 | 53 | 13 | 12 | 1 | -',
+      '1.2 | - | - | - | 9 | 0 | 9 | - | menu',
+      '1.3 | - | - | huntgroup:Front | 10 | 6 | 0 | - | queue',
+      '1.4 | - | 3 | - | 0 | 7 | - | - | -',
+      '1.5 | 1 | - | - | 12 | 2 | - | - | -',
+      '1.6 | 2 | - | - | 10 | - | - | - | -',
+      '1.7 | - | - | queue:603 | 10 | - | - | - | -',
+      '1.8 | - | 1 | - | 10 | 10 | - | - | -',
+      '1.9 | 3 | 1 | - | 10 | 10 | - | - | -',
     ]));
 
-  test('joins every dimension by one key each, and unknown where there is none', () =>
+  test('joins every dimension by one key each, which is NULL where there is none', () =>
     expectRows(`
-      select c.call_id, number_key, contact_key, c.local_date::text, reporting.number_name(number_key), k.area_code, q.queue_name, u.user_name
+      select c.call_id, c.local_date::text, reporting.number_name(c.account_number), k.number, k.area_code, q.queue_name, u.user_name
       from reporting.fct_call c
-        join reporting.dim_contact k using (contact_key)
+        left join reporting.dim_contact k on k.number = c.external_number
         left join reporting.dim_queue q on q.queue_key = coalesce(c.queue_key, c.huntgroup_key)
         left join reporting.dim_user u on u.user_key = c.answered_user_key
       where c.call_id in ('1.1', '1.3', '1.9') order by 1`).toEqual([
-      '1.1 | 15559990000 | 15550000001 | 2026-03-02 | 15559990000 | 555 | Support | User 1',
-      '1.3 | 15559990000 | 15550000001 | 2026-03-02 | 15559990000 | 555 | Front | -',
-      '1.9 | unknown | unknown | 2026-03-02 | unknown | - | - | User 3',
+      '1.1 | 2026-03-02 | 15559990000 | 15550000001 | 555 | Support | User 1',
+      '1.3 | 2026-03-02 | 15559990000 | 15550000001 | 555 | Front | -',
+      '1.9 | 2026-03-02 | - | - | - | - | User 3',
     ]));
 
   test('credits who is learned later', async () => {
@@ -140,8 +140,7 @@ describe('fct_queue_visit', () => {
 describe('the dimensions', () => {
   test('dim_queue has the queues that calls entered, each once, and keeps its keys through a rebuild', async () => {
     await using own = await factsDatabase();
-    const queues = () =>
-      own.expectRows('select queue_key, kind, queue_name, last_call_date::text from reporting.dim_queue order by 1');
+    const queues = () => own.expectRows('select queue_key, kind, queue_name from reporting.dim_queue order by 1');
     await own.call({ call_id: '1.1', started_at: '15:00' }, [
       'queue:601 0 1 0',
       'queue:602:Support 1 1 0',
@@ -156,12 +155,8 @@ describe('the dimensions', () => {
       called_number: '603',
     });
     await own.drain();
-    const later = [
-      'huntgroup:Front | huntgroup | Front | 2026-03-02',
-      'queue:602 | queue | Support | 2026-03-02',
-      'queue:603 | queue | 603 | 2026-03-02',
-    ];
-    const expected = later.toSpliced(1, 0, 'queue:601 | queue | 601 | 2026-03-02');
+    const later = ['huntgroup:Front | huntgroup | Front', 'queue:602 | queue | Support', 'queue:603 | queue | 603'];
+    const expected = later.toSpliced(1, 0, 'queue:601 | queue | 601');
     await queues().toEqual(expected);
     await rebuildRollups(own.db);
     await queues().toEqual(expected);
@@ -169,7 +164,7 @@ describe('the dimensions', () => {
     await own.call({ call_id: '3.1', started_at: '03-03T15:00' }, ['queue:601:Vertrieb 0 1 0']);
     await own.drain();
     await rebuildRollups(own.db, { from: new Date('2026-03-02T15:00Z'), to: new Date('2026-03-02T16:00Z') });
-    await queues().toEqual(later.toSpliced(1, 0, 'queue:601 | queue | Vertrieb | 2026-03-03'));
+    await queues().toEqual(later.toSpliced(1, 0, 'queue:601 | queue | Vertrieb'));
   });
 
   test('a number of the account is named by its line, else by itself', async () => {
@@ -194,8 +189,8 @@ describe('the dimensions', () => {
     await own.query(`insert into ops.erasures (number_hash) select ops.erasure_hash('15550000008')`);
     await own.drain();
     await own
-      .expectRows('select contact_key, contact_name, area_code from reporting.dim_contact order by 1')
-      .toEqual(['12125550123 | - | 212', '15550000007 | New | 555', 'unknown | unknown | -']);
+      .expectRows('select number, contact_name, area_code from reporting.dim_contact order by 1')
+      .toEqual(['12125550123 | - | 212', '15550000007 | New | 555']);
     await own.insert('warehouse.contacts', { number: '15550000007', name: 'Listed', owner: 'Sam', tags: ['vip'] });
     await own
       .expectRows(`
@@ -206,21 +201,12 @@ describe('the dimensions', () => {
   test.each([
     ['dim_user', 'user_key'],
     ['dim_queue', 'queue_key'],
-    ['dim_contact', 'contact_key'],
+    ['dim_contact', 'number'],
   ])('%s has a key that is unique and never NULL', (name, key) =>
     expectRows(
       `select count(*) > 0 as is_filled, count(*) = count(distinct ${key}) as is_key from reporting.${name}`,
     ).toEqual(['true | true']),
   );
-});
-
-test('totals of numbers and missed calls join where no number is reported', async () => {
-  await state('5.1', { ...given, started_at: '03-20T15:00', talk_seconds: 0, account_number: null });
-  await facts.drain();
-  await expectRows(`
-    select n.account_number, n.number_key, n.call_count, m.call_id from reporting.call_hourly n
-      join reporting.missed_calls m on m.local_date = n.local_date and m.number_key = n.number_key
-    where n.local_date = '2026-03-20'`).toEqual(['- | unknown | 1 | 5.1']);
 });
 
 test('the comment of each view begins with what one row is', async () => {

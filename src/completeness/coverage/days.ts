@@ -47,7 +47,7 @@ export async function daysOfCoverage(db: Database, from: Date, to: Date): Promis
        c.unannounced_count as unannounced, c.is_complete, c.difference
      from generate_series(date_trunc('day', $1::timestamptz at time zone 'UTC'),
        least($2::timestamptz, now()) at time zone 'UTC' - interval '1 microsecond', interval '1 day') day
-     left join reporting.completeness c on c.stream = 'calls' and c.utc_date = day::date
+     left join reporting.completeness c on c.utc_date = day::date
      order by day`,
     [from.toISOString(), to.toISOString()],
   );

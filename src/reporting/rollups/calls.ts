@@ -1,57 +1,29 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { replaceRows } from './parts.ts';
+import { knownDirection, replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
-const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
-const outcomes = ['answered', 'voicemail', 'abandoned', 'short_abandoned', 'missed', 'unknown'] as const;
-
-/** What `call_rollup` counts in `reporting.fct_call c`. */
-const callCounts: Readonly<Record<string, string>> = {
-  call_count: 'count(*)',
-  ...Object.fromEntries(outcomes.map((name) => [`${name}_count`, `count(*) filter (where c.outcome = '${name}')`])),
-  menu_count: `count(*) filter (where c.outcome in ('abandoned', 'missed') and c.reached = 'menu')`,
-  talk_seconds: `coalesce(sum(c.talk_seconds) filter (where c.outcome = 'answered'), 0)`,
-  talk_count: `count(c.talk_seconds) filter (where c.outcome = 'answered')`,
-  answer_wait_seconds: 'coalesce(sum(c.answer_wait_seconds), 0)',
-  answer_wait_count: 'count(c.answer_wait_seconds)',
-  ...Object.fromEntries(
-    thresholds.map((seconds) => [`ans_le_${seconds}`, `count(*) filter (where c.answer_wait_seconds <= ${seconds})`]),
-  ),
-  transferred_count: 'count(*) filter (where c.transferred_count > 0)',
-};
-
-/** What `call_agent_rollup` counts: the calls that involved a user, each once. */
-const agentCounts: Readonly<Record<string, string>> = {
-  handled_count: 'count(*) filter (where is_answered or is_placed)',
-  answered_count: 'count(*) filter (where is_answered)',
-  placed_count: 'count(*) filter (where is_placed)',
-  connected_count: `count(*) filter (where is_connected)`,
-  placed_connected_count: `count(*) filter (where is_placed and status = 'answered')`,
-  unconnected_count: `count(*) filter (where is_placed and status in ('missed', 'voicemail'))`,
-  rang_count: 'count(*) filter (where is_rung and not is_answered and not is_placed)',
-  talk_seconds: 'coalesce(sum(talk_seconds) filter (where is_connected), 0)',
-  talk_count: 'count(talk_seconds) filter (where is_connected)',
-};
-
-function named(expressions: Readonly<Record<string, string>>): string {
-  return Object.entries(expressions)
-    .map(([name, expression]) => `${expression} as ${name}`)
-    .join(', ');
-}
+const thresholds = [5, 10, 15, 20, 30, 45, 60, 120];
+const outcomes = ['answered', 'voicemail', 'abandoned', 'short_abandoned', 'missed', 'unknown'];
 
 /** Counts calls per local hour and number of the account. */
 export async function rebuildCallHours(tx: Transaction, { date }: Day, { from, to, hours }: Span): Promise<void> {
+  const counts = outcomes.map((outcome) => `count(*) filter (where c.outcome = '${outcome}') as ${outcome}_count`);
+  const inTime = thresholds.map((seconds) => `count(*) filter (where a.wait <= ${seconds}) as ans_le_${seconds}`);
   await replaceRows(
     tx,
     {
       table: 'call_rollup',
-      keys: ['local_date', 'account_number', 'local_hour', 'direction', 'is_business_hours'],
-      values: Object.keys(callCounts),
       scope: 't.local_date = $1::date and t.local_hour = any($4::integer[])',
       fresh: `select $1::date as local_date, coalesce(c.account_number, '') as account_number, c.local_hour,
-          case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end as direction,
-          c.is_business_hours, ${named(callCounts)}
+          case when c.is_internal then 'internal' else ${knownDirection} end as direction, c.is_business_hours,
+          count(*) as call_count, ${counts.join(', ')},
+          count(*) filter (where c.outcome in ('abandoned', 'missed') and c.reached = 'menu') as menu_count,
+          coalesce(sum(c.talk_seconds) filter (where c.outcome = 'answered'), 0) as talk_seconds,
+          count(c.talk_seconds) filter (where c.outcome = 'answered') as talk_count,
+          coalesce(sum(a.wait), 0) as answer_wait_seconds, count(a.wait) as answer_wait_count, ${inTime.join(', ')},
+          count(*) filter (where c.transferred_count > 0) as transferred_count
         from reporting.fct_call c
+          cross join lateral (select case when c.outcome = 'answered' and c.direction = 'inbound' then c.wait_seconds end) a (wait)
         where c.started_at >= $2 and c.started_at < $3
         group by 2, 3, 4, 5`,
     },
@@ -59,16 +31,22 @@ export async function rebuildCallHours(tx: Transaction, { date }: Day, { from, t
   );
 }
 
-/** Counts calls per local hour and user. */
+/** Counts calls per local hour and user: each call that involved the user once. */
 export async function rebuildAgentHours(tx: Transaction, { date }: Day, { from, to, hours }: Span): Promise<void> {
   await replaceRows(
     tx,
     {
       table: 'call_agent_rollup',
-      keys: ['local_date', 'user_id', 'direction', 'local_hour'],
-      values: Object.keys(agentCounts),
       scope: 't.local_date = $1::date and t.local_hour = any($4::integer[])',
-      fresh: `select $1::date as local_date, user_id, direction, local_hour, ${named(agentCounts)}
+      fresh: `select $1::date as local_date, user_id, direction, local_hour,
+          count(*) filter (where is_answered or is_placed) as handled_count,
+          count(*) filter (where is_answered) as answered_count, count(*) filter (where is_placed) as placed_count,
+          count(*) filter (where is_connected) as connected_count,
+          count(*) filter (where is_placed and status = 'answered') as placed_connected_count,
+          count(*) filter (where is_placed and status in ('missed', 'voicemail')) as unconnected_count,
+          count(*) filter (where is_rung and not is_answered and not is_placed) as rang_count,
+          coalesce(sum(talk_seconds) filter (where is_connected), 0) as talk_seconds,
+          count(talk_seconds) filter (where is_connected) as talk_count
         from (
           select *, is_answered or is_placed and status = 'answered' as is_connected
           from (

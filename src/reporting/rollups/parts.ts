@@ -58,15 +58,39 @@ export const isOpenAt = (moment: string) => `exists (
   select from reporting.open_hours h where h.schedule = s.schedule
     and h.opens_at > ${moment} - interval '2 days' and h.opens_at <= ${moment} and ${moment} < h.closes_at)`;
 
-interface Replacement {
-  /** A table of the schema `reporting`. */
-  readonly table: string;
-  /** Its primary key; none of its columns is ever null. */
+/** The columns of a roll-up, as its migration declares them. `changed_at` is no value: it says when the others changed. */
+interface Columns {
   readonly keys: readonly string[];
   readonly values: readonly string[];
+  readonly isDated: boolean;
+}
+
+const columnsOfTables = new Map<string, Columns>();
+
+async function columnsOf(tx: Transaction, table: string): Promise<Columns> {
+  const known = columnsOfTables.get(table);
+  if (known) return known;
+  const columns = await query<{ name: string; is_key: boolean }>(
+    tx,
+    `select a.attname as name, a.attnum = any(i.indkey) as is_key
+     from pg_attribute a join pg_index i on i.indrelid = a.attrelid and i.indisprimary
+     where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`,
+    [`rollups.${table}`],
+  );
+  const names = (isKey: boolean) =>
+    columns.flatMap(({ name, is_key }) => (is_key === isKey && name !== 'changed_at' ? [name] : []));
+  const isDated = columns.some(({ name }) => name === 'changed_at');
+  const found = { keys: names(true), values: names(false), isDated };
+  columnsOfTables.set(table, found);
+  return found;
+}
+
+interface Replacement {
+  /** A table of the schema `rollups`. */
+  readonly table: string;
   /** The rows `t` of the table that the fresh ones replace. */
   readonly scope: string;
-  /** A query for the fresh rows, with columns of the same names. */
+  /** A query for the fresh rows, with all columns of the table but `changed_at`. */
   readonly fresh: string;
 }
 
@@ -76,11 +100,14 @@ interface Replacement {
  */
 export async function replaceRows(
   tx: Transaction,
-  { table, keys, values, scope, fresh }: Replacement,
+  { table, scope, fresh }: Replacement,
   parameters: readonly unknown[],
 ): Promise<void> {
+  const { keys, values, isDated } = await columnsOf(tx, table);
   const key = keys.join(', ');
   const columns = [...keys, ...values].join(', ');
+  const changes = values.map((value) => `${value} = excluded.${value}`);
+  if (isDated) changes.push('changed_at = now()');
   await query(
     tx,
     // Forces a hashed lookup, whatever number of rows the planner expects.
@@ -88,7 +115,7 @@ export async function replaceRows(
        gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
      insert into rollups.${table} (${columns})
      select ${columns} from fresh except select ${columns} from rollups.${table} t where ${scope}
-     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}`,
+     on conflict (${key}) do update set ${changes.join(', ')}`,
     parameters,
   );
 }

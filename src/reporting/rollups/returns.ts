@@ -2,26 +2,6 @@ import { query, type Transaction } from '../../db/database.ts';
 import { deliveryMap, isOpenAt, reachedNobody, replaceRows, scheduleOf, senderKind } from './parts.ts';
 import type { Span } from './steps.ts';
 
-const columns = [
-  'started_at',
-  'local_date',
-  'outcome',
-  'reached',
-  'is_business_hours',
-  'account_number',
-  'wait_seconds',
-  'called_back_call_id',
-  'returned_by',
-  'returned_at',
-  'returned_call_id',
-  'texted_at',
-  'rule_texted_at',
-  'reached_at',
-  'returned_within',
-  'return_seconds',
-  'return_business_seconds',
-];
-
 /**
  * The missed calls whose return may change with a span of calls: those that began in it, those whose return or first
  * conversation has been in it, and (unless `isAlone`) those up to a callback window earlier whose callers were in touch
@@ -61,7 +41,6 @@ export async function missedByTexts(tx: Transaction, { from, to }: Span, isAlone
      )
      ${heldWith('returned_at')}
      union ${heldWith('texted_at')}
-     union ${heldWith('rule_texted_at')}
      ${isAlone ? '' : `union ${reached}`}`,
     [from, to],
   );
@@ -90,8 +69,6 @@ export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Pro
     tx,
     {
       table: 'missed_call_returns',
-      keys: ['call_id'],
-      values: columns,
       scope: 't.call_id = any($1)',
       fresh: freshReturns,
     },
@@ -103,9 +80,6 @@ export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Pro
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
 
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
-
-const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and not ${reachedNobody('s', 'd')}
-           and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
 /**
  * For each call, when the next calls with the same party began. Reads all calls of a party once: otherwise, each call
@@ -133,21 +107,22 @@ const nextCalls = `
     where is_asked`;
 
 const foundReturns = `
-  select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, m.account_number, m.wait_seconds,
-    left(nullif(m.called_back_call_id, ''), 200) as called_back_call_id,
-    case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
-    case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
-    case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
-    f.texted_at, f.rule_texted_at,
+  select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, m.account_number, m.duration_seconds,
+    m.wait_seconds,
+    left(nullif(c.called_back_call_id, ''), 200) as called_back_call_id,
+    case when c.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
+    case when c.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
+    case when c.called_back_call_id <> '' then c.called_back_call_id else f.call_id end as returned_call_id,
+    f.texted_at,
     least(case when b.status = 'answered' and b.started_at > m.started_at then b.started_at end,
       case when n.talked_at <= m.started_at + p.callback_window then n.talked_at end) as reached_at
   from reporting.fct_call m
+    join warehouse.calls c on c.call_id = m.call_id
     cross join reporting.params p
     left join next_calls n on n.call_id = m.call_id
-    left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
+    left join warehouse.calls b on b.call_id = c.called_back_call_id and b.deleted_at is null
     left join lateral (
-      select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at,
-        min(happened_at) filter (where kind = 'automatic_text') over () as rule_texted_at
+      select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at
       from (
         select n.outbound_at, 'outbound_call', (
           select min(o.call_id) from warehouse.calls o
@@ -160,17 +135,16 @@ const foundReturns = `
             and i.deleted_at is null)
         where n.through_at <= m.started_at + p.callback_window
         union all
-        select texts.sent_at, texts.kind, null
+        select s.sent_at, ${textKind}, null
         from (
-          select s.sent_at, ${textKind} as kind from warehouse.sms_messages s ${deliveryMap('s', 'd')}
-          where s.number = m.external_number and ${isSentInWindow}
+          select * from warehouse.sms_messages where number = m.external_number
           union all
           -- A group goes by the number of one member, and its texts reach all.
-          select s.sent_at, ${textKind}
-          from warehouse.sms_conversations g join warehouse.sms_messages s on s.conversation_id = g.conversation_id
-            ${deliveryMap('s', 'd')}
-          where g.participants_key <> '' and g.participants @> array[m.external_number] and ${isSentInWindow}
-        ) texts
+          select x.* from warehouse.sms_conversations g join warehouse.sms_messages x on x.conversation_id = g.conversation_id
+          where g.participants_key <> '' and g.participants @> array[m.external_number]
+        ) s ${deliveryMap('s', 'd')}
+        where s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and not ${reachedNobody('s', 'd')}
+          and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window
       ) contacts (happened_at, kind, call_id)
       order by ${isReturn('kind')} desc, happened_at, kind limit 1
     ) f on true

@@ -2,29 +2,12 @@ import type { Transaction } from '../../db/database.ts';
 import { deliveryMap, isOpenAt, reachedNobody, replaceRows, scheduleOf, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
-/** What `sms_day_rollup` counts in the texts of a day. */
-const dayCounts: Readonly<Record<string, string>> = {
-  inbound_count: `count(*) filter (where direction = 'in')`,
-  outbound_count: `count(*) filter (where direction = 'out')`,
-  outbound_user_count: `count(*) filter (where sender_kind = 'user')`,
-  outbound_automatic_count: `count(*) filter (where sender_kind = 'automatic')`,
-  outbound_unknown_count: `count(*) filter (where sender_kind = 'unknown')`,
-  delivered_count: `count(*) filter (where delivery_class = 'delivered')`,
-  failed_count: `count(*) filter (where delivery_class = 'failed')`,
-  undetermined_count: `count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped'))`,
-  no_receipt_count: `count(*) filter (where delivery_class = 'no_receipt')`,
-  blocked_count: `count(*) filter (where delivery_class = 'blocked')`,
-  failures: `coalesce((select f.failures from failures f where f.line = texts.line), '[]')`,
-};
-
 /** Computes one local day of texts again. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await replaceRows(
     tx,
     {
       table: 'sms_day_rollup',
-      keys: ['local_date', 'line'],
-      values: Object.keys(dayCounts),
       scope: 't.local_date = $1::date',
       fresh: `with texts as materialized (
           select * from reporting.fct_sms_message where sent_at >= $2 and sent_at < $3
@@ -36,10 +19,17 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
             where delivery_class in ('failed', 'blocked', 'unmapped') group by 1, 2, 3, 4
           ) each group by 1
         )
-        select $1::date as local_date, line,
-          ${Object.entries(dayCounts)
-            .map(([name, count]) => `${count} as ${name}`)
-            .join(', ')}
+        select $1::date as local_date, line, count(*) filter (where direction = 'in') as inbound_count,
+          count(*) filter (where direction = 'out') as outbound_count,
+          count(*) filter (where sender_kind = 'user') as outbound_user_count,
+          count(*) filter (where sender_kind = 'automatic') as outbound_automatic_count,
+          count(*) filter (where sender_kind = 'unknown') as outbound_unknown_count,
+          count(*) filter (where delivery_class = 'delivered') as delivered_count,
+          count(*) filter (where delivery_class = 'failed') as failed_count,
+          count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped')) as undetermined_count,
+          count(*) filter (where delivery_class = 'no_receipt') as no_receipt_count,
+          count(*) filter (where delivery_class = 'blocked') as blocked_count,
+          coalesce((select f.failures from failures f where f.line = texts.line), '[]') as failures
         from texts group by line`,
     },
     [date, from, to],
@@ -94,7 +84,7 @@ const freshTurns = `
     group by conversation_id, turn_number
   )
   select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_last,
-    t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
+    t.first_reply_at, t.first_reply_kind, r.replied_by as first_user_reply_by,
     ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
     ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
     ${isOpenAt('t.turn_started_at')} as is_business_hours,
@@ -108,21 +98,6 @@ const freshTurns = `
     ) r
     cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, s.schedule) open`;
 
-const columns = [
-  'line',
-  'turn_started_at',
-  'inbound_count',
-  'is_last',
-  'first_reply_at',
-  'first_reply_kind',
-  'first_user_reply_at',
-  'first_user_reply_by',
-  'reply_seconds',
-  'user_reply_seconds',
-  'is_business_hours',
-  'user_reply_business_seconds',
-];
-
 /** Computes the turns of conversations again. */
 export async function rebuildTurns(tx: Transaction, conversationIds: readonly string[]): Promise<void> {
   if (conversationIds.length === 0) return;
@@ -130,8 +105,6 @@ export async function rebuildTurns(tx: Transaction, conversationIds: readonly st
     tx,
     {
       table: 'sms_turns',
-      keys: ['conversation_id', 'turn_number'],
-      values: columns,
       scope: 't.conversation_id = any($1::bigint[])',
       fresh: freshTurns,
     },

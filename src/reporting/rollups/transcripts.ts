@@ -2,12 +2,6 @@ import type { Transaction } from '../../db/database.ts';
 import { replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
-/** What a transcript states as a score or a word. */
-const scores = [
-  ...['call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score'],
-  ...['is_action_required', 'is_urgent_action_required'],
-];
-
 /** Determines again who took part in the transcripts of calls that began in a span, and copies their scores. */
 export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: Span): Promise<void> {
   const within = (moment: string) => `${moment} >= $1 and ${moment} < $2`;
@@ -15,11 +9,10 @@ export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: 
     tx,
     {
       table: 'transcript_agents',
-      keys: ['transcript_id'],
-      values: ['call_id', 'call_started_at', 'local_date', 'agent_user_id', ...scores],
       scope: within('t.call_started_at'),
       fresh: `select x.transcript_id, x.call_id, c.started_at as call_started_at, reporting.local_day(c.started_at) as local_date,
-          case when count(distinct e.user_id) = 1 then min(e.user_id) end as agent_user_id, ${scores.map((each) => `x.${each}`).join(', ')}
+          case when count(distinct e.user_id) = 1 then min(e.user_id) end as agent_user_id, x.call_purpose, x.call_sentiment,
+          x.csat_score, x.agent_performance_score, x.is_action_required, x.is_urgent_action_required
         from warehouse.calls c
           join warehouse.transcripts x on x.call_id = c.call_id
           left join warehouse.call_legs l on l.call_id = x.call_id and l.leg_key = x.leg_unique_id and l.deleted_at is null
@@ -39,8 +32,6 @@ export async function rebuildActionDay(tx: Transaction, { date, from, to }: Day)
     tx,
     {
       table: 'action_items',
-      keys: ['call_id'],
-      values: ['call_started_at', 'local_date', 'transcript_ids', 'is_urgent'],
       scope: 't.local_date = $1::date',
       fresh: `select t.call_id, min(t.call_started_at) as call_started_at, $1::date as local_date,
           array_agg(t.transcript_id order by t.is_urgent_action_required is not true, t.transcript_id) as transcript_ids,

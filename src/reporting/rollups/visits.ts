@@ -5,23 +5,6 @@ import { type Group, type Outcome, queueVisits } from '../../warehouse/queue-vis
 import { knownDirection, replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
-/** The columns of `fct_call` that a visit copies from its call, and its own columns. */
-const ofCall = {
-  ...{ started_at: 'timestamptz', local_date: 'date', local_hour: 'integer', is_business_hours: 'boolean' },
-  ...{ direction: 'text', account_number: 'text' },
-};
-const ofVisit = {
-  ...{
-    kind: 'text',
-    endpoint: 'text',
-    outcome: 'text',
-    wait_seconds: 'integer',
-    wait_basis: 'text',
-    next_queue: 'text',
-  },
-};
-const given = { call_id: 'text', visit_number: 'integer', ...ofCall, ...ofVisit, entered_ms: 'double precision' };
-
 /** Computes the visits to queues and huntgroups again, for external calls that began in a span. */
 export async function rebuildVisits(tx: Transaction, _: Day, { from, to }: Span): Promise<void> {
   const calls = await query<VisitingCall>(
@@ -40,15 +23,12 @@ export async function rebuildVisits(tx: Transaction, _: Day, { from, to }: Span)
         from reporting.fct_call c where c.started_at >= ${from} and c.started_at < ${to} and not c.is_internal
       ) c`,
   );
-  const types = Object.entries(given).map((column) => column.join(' '));
   await replaceRows(
     tx,
     {
       table: 'queue_visits',
-      keys: ['call_id', 'visit_number'],
-      values: [...Object.keys(ofCall), ...Object.keys(ofVisit), 'entered_at'],
       scope: 't.started_at >= $1 and t.started_at < $2',
-      fresh: `select v.*, to_timestamp(v.entered_ms / 1000) as entered_at from json_to_recordset($3::json) v (${types.join(', ')})`,
+      fresh: 'select v.* from json_populate_recordset(null::rollups.queue_visits, $3::json) v',
     },
     [from, to, storableJson(calls.flatMap(visitsOf))],
   );
@@ -63,12 +43,14 @@ interface VisitingCall {
 function visitsOf({ call, legs, entered }: VisitingCall) {
   const ended = { outcome: call.outcome, waitSeconds: call.wait_seconds, waitBasis: call.wait_basis } as Outcome;
   return queueVisits({ ...callColumns(call), ...ended }, legs.map(legColumns), entered).map((visit, at) => ({
-    ...{ ...call, visit_number: at + 1, kind: visit.kind, endpoint: visit.endpoint, entered_ms: visit.enteredAt },
-    ...{
-      outcome: visit.outcome,
-      wait_seconds: visit.waitSeconds,
-      wait_basis: visit.waitBasis,
-      next_queue: visit.nextQueue,
-    },
+    ...call,
+    visit_number: at + 1,
+    kind: visit.kind,
+    endpoint: visit.endpoint,
+    entered_at: visit.enteredAt === null ? null : new Date(visit.enteredAt),
+    outcome: visit.outcome,
+    wait_seconds: visit.waitSeconds,
+    wait_basis: visit.waitBasis,
+    next_queue: visit.nextQueue,
   }));
 }

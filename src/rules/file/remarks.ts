@@ -76,7 +76,7 @@ async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProb
     db,
     sql`
       select array[user_id::text, lower(username), lower(email)] as names, concat(user_id, ' (', user_name, ')') as shown
-      from warehouse.users join reporting.dim_user using (user_id) where deleted_at is null order by user_name, user_id`,
+      from warehouse.users join reporting.dim_user on user_key = user_id where deleted_at is null order by user_name, user_id`,
   );
   if (known.length === 0) return [];
   const names = new Set(known.flatMap((user) => user.names));

@@ -101,7 +101,7 @@ export function readTranscripts(tx: Transaction, callId: string, { areWordsShown
          coalesce(case when t.is_urgent_action_required then nullif(t.urgent_action_required_note, '') end, t.action_required_note)) act (word, note)
        left join warehouse.transcript_bodies b on b.transcript_id = t.transcript_id
        left join rollups.transcript_agents a on a.transcript_id = t.transcript_id
-       left join reporting.dim_user u on u.user_id = a.agent_user_id
+       left join reporting.dim_user u on u.user_key = a.agent_user_id
      where t.call_id = ${callId} and t.deleted_at is null order by t.transcript_id limit ${maxOfEach}`,
   );
 }

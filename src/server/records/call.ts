@@ -70,8 +70,9 @@ async function readCall(tx: Transaction, id: string): Promise<[Call | undefined,
     tx,
     sql<
       Call & Readonly<Record<string, unknown>>
-    >`select f.outcome, f.account_number as line, f.external_number as number, a.user_name as answered_by, f.answered_by_count,
-       c.recordings_state, c.transcripts_state, f.has_legs, f.wait_seconds, f.talk_seconds, f.started_at,
+    >`select f.outcome, f.account_number as line, f.external_number as number, a.user_name as answered_by,
+       case when c.status_code >= 1 then c.status_code end as answered_by_count, c.recordings_state, c.transcripts_state,
+       c.legs_fetched_at is not null as has_legs, f.wait_seconds, f.talk_seconds, f.started_at,
        m.is_unreturned, m.returned_by, m.returned_at, m.returned_call_id, m.texted_at, m.reached_at, 0 as facts,
        f.started_at as began, f.ended_at as ended, f.duration_seconds as length_seconds, f.talk_seconds as connected_seconds,
        case when ${inbound} and f.wait_basis <> 'duration_minus_talk' then f.wait_seconds end as waited_seconds,
@@ -80,8 +81,8 @@ async function readCall(tx: Transaction, id: string): Promise<[Call | undefined,
        case when f.is_internal then 'internal' else coalesce(f.direction, 'not reported') end as direction,
        coalesce(${caller}, ${nobody}, 'a withheld number') as caller, coalesce(${called}, ${nobody}, 'somebody') as called,
        ${customerWords} as customer, ${party(sql`l.name`, sql`f.account_number`)} as our_number,
-       nullif(f.dialled_number, f.account_number) as dialled, b.user_name as placed_by,
-       nullif(f.transferred_count, 0) as transfers, nullif(f.repeated_count, 0) as earlier_calls_of_the_caller
+       nullif(c.dialled_number, f.account_number) as dialled, b.user_name as placed_by,
+       nullif(f.transferred_count, 0) as transfers, nullif(c.repeated_count, 0) as earlier_calls_of_the_caller
      from reporting.fct_call f join warehouse.calls c using (call_id)
        left join reporting.missed_calls m on m.call_id = f.call_id
        left join warehouse.contacts k on k.number = warehouse.contact_number(f.external_number)

@@ -66,7 +66,7 @@ export async function readTexts(
          order by m.sent_at, m.message_id limit ${newerCount + 1})
      ) m
        left join reporting.fct_sms_message f on f.conversation_id = m.conversation_id and f.message_id = m.message_id
-       left join reporting.dim_user u on u.user_id = m.sent_by
+       left join reporting.dim_user u on u.user_key = m.sent_by
      order by m.sent_at, m.message_id`,
   );
   const olderTexts = found.filter(({ is_newer }) => !is_newer);

@@ -103,8 +103,8 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
      from (values (1)) one left join warehouse.sms_conversations c on c.line = ${thread.line} and c.number = ${thread.number}
          and c.participants_key = ${thread.participants.join(',')} and c.deleted_at is null
        left join warehouse.sms_lines l on l.line = c.line
-       left join reporting.dim_user u on u.user_id = c.resolved_by
-       left join reporting.dim_user a on a.user_id = c.assigned_user_id
+       left join reporting.dim_user u on u.user_key = c.resolved_by
+       left join reporting.dim_user a on a.user_key = c.assigned_user_id
        left join warehouse.contacts k on k.number = warehouse.contact_number(c.number) and c.participants_key = ''
        left join lateral (
          select s.* from reporting.sms_opt_status s

@@ -13,11 +13,11 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '7 days by day': `select local_date, direction, sum(call_count), sum(answered_count) from reporting.call_hourly where ${since(7)} group by 1, 2`,
     '90 days by day': `select local_date, sum(call_count), sum(answered_in_time_count) from reporting.call_hourly where ${since(90)} and direction = 'inbound' group by 1`,
     '30 days by hour of the week': `select extract(isodow from local_date), local_hour, sum(call_count) from reporting.call_hourly where ${month} and direction = 'inbound' group by 1, 2`,
-    '30 days by number': `select number_key, sum(call_count), sum(answered_count) from reporting.call_hourly where ${month} group by 1 order by 2 desc`,
-    'one number, 90 days': `select local_date, sum(call_count) from reporting.call_hourly where ${since(90)} and number_key = {line} group by 1`,
+    '30 days by number': `select account_number, sum(call_count), sum(answered_count) from reporting.call_hourly where ${month} group by 1 order by 2 desc`,
+    'one number, 90 days': `select local_date, sum(call_count) from reporting.call_hourly where ${since(90)} and account_number = {line} group by 1`,
   },
   agent_hourly: {
-    '30 days by agent': `select user_key, user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_hourly where ${month} group by 1, 2 order by 3 desc`,
+    '30 days by agent': `select user_name, handled, talked from (select user_key, sum(handled_count) as handled, sum(talk_seconds) as talked from reporting.agent_hourly where ${month} group by 1) a join reporting.dim_user using (user_key) order by 2 desc`,
     'one agent, 90 days': `select local_date, sum(handled_count) from reporting.agent_hourly where ${since(90)} and user_key = {agent} group by 1`,
     'one agent by hour of the week, 30 days': `select extract(isodow from local_date), local_hour, sum(rang_count), sum(answered_count) from reporting.agent_hourly where ${month} and user_key = {agent} group by 1, 2`,
   },
@@ -77,7 +77,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   completeness: { '30 days': `select * from reporting.completeness where utc_date > current_date - 30` },
   dim_user: { all: 'select * from reporting.dim_user' },
   dim_queue: { all: 'select * from reporting.dim_queue' },
-  dim_contact: { 'one number': 'select * from reporting.dim_contact where contact_key = {number}' },
+  dim_contact: { 'one number': 'select * from reporting.dim_contact where number = {number}' },
   data_quality: { 'as it is': 'select * from reporting.data_quality' },
   search: {
     'a rare word': `select * from reporting.search('warranty', 50)`,
