@@ -35,17 +35,14 @@ test('shared gauges are the same from every web', async () => {
   for (const page of [one, two]) expect(page).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
 });
 
-async function tableOf(registry: Registry): Promise<string> {
-  const rows = registry
-    .getMetricsAsArray()
-    .filter(({ name }) => name.startsWith('trunkline_'))
-    .map((metric) => {
-      const { name, help, type, labelNames } = metric as unknown as Record<'name' | 'help' | 'type', string> & {
-        labelNames: string[];
-      };
-      return `| \`${name}\` | ${type} | ${labelNames.map((label) => `\`${label}\``).join(', ')} | ${help} |`;
-    });
-  return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows.sort()].join('\n');
+/** The names of its metrics, with their labels. */
+function namesIn(registry: Registry): string {
+  const names = registry.getMetricsAsArray().flatMap((metric) => {
+    const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
+    const labels = labelNames.length > 0 ? `{${labelNames.join(',')}}` : '';
+    return name.startsWith('trunkline_') ? [`\`${name}${labels}\``] : [];
+  });
+  return names.sort().join(', ');
 }
 
 test('docs/metrics.md lists them all, and the health checks', async () => {
@@ -62,25 +59,26 @@ scrape_configs:
       - targets: ['127.0.0.1:3000']
 \`\`\`
 
-This page is generated: \`npm test -- test/checks/metrics.all.test.ts -u\`.
+\`curl -H "authorization: Bearer $ADMIN_TOKEN" http://127.0.0.1:3000/metrics | grep '^# HELP trunkline'\` prints what each metric means.
+\`config/prometheus\` has alert rules. This page is generated: \`npm test -- test/checks/metrics.all.test.ts -u\`.
 
 ## State that all processes share
 
-Read from the database and the queues at each scrape, and the same from every process: do not add them up, take
-\`max without (instance)\`. While Postgres is away they keep their last values and \`trunkline_database_up\` is 0.
+Gauges, read from the database and the queues at each scrape. Every process shows the same, so don't add them up: take
+\`max without (instance)\`. While Postgres is away they keep their last values, and \`trunkline_database_up\` is 0.
 
-${await tableOf(shared)}
+${namesIn(shared)}.
 
 ## Of one process
 
-Counters begin at 0 with each start: \`sum(rate(…))\`. Node's own metrics (\`process_…\`, \`nodejs_…\`) are here too, such as
-\`nodejs_eventloop_lag_p99_seconds\` (sampled ten times a second), and memory and CPU.
+Counters begin at 0 with each start: \`sum(rate(…))\`. Node's own metrics are here too: memory, CPU, and
+\`nodejs_eventloop_lag_p99_seconds\`, sampled ten times a second.
 
-${await tableOf(own)}
+${namesIn(own)}.
 
 ## Health checks
 
-What \`trunkline_health_check{check}\` tells apart; \`config/prometheus\` has alert rules for problems and for warnings:
+\`trunkline_health_check{check}\` is 0 when the check finds nothing, 1 for a notice, 2 for a warning, 3 for a problem. The checks:
 ${allChecks.map(({ id }) => `\`${id}\``).join(', ')}.
 `;
   await expect(page).toMatchFileSnapshot('../../docs/metrics.md');
