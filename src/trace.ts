@@ -54,7 +54,7 @@ function masked({ subject, what, ...step }: TraceStep): TraceStep {
 }
 
 interface Scope {
-  /** One row: `since`, `until`, the `targets` as `kind key`, and the ids of the texts, or NULL for those since then. */
+  /** One row: `since`, `until`, the `targets` as `kind key`, and the ids of the texts (NULL: all texts since then). */
   readonly scope: RawBuilder<unknown>;
   /** A condition on `d` (ops.deliveries). */
   readonly deliveries: RawBuilder<unknown>;
@@ -105,7 +105,7 @@ const texts = sql`texts as (
     join warehouse.sms_messages m using (conversation_id)
   where case when message_ids is null then greatest(m.first_seen_at, m.changed_at) >= since else message_id = any(message_ids) end)`;
 
-/** The rows of the scope, with the key of the triggers that they are. */
+/** The mirrored rows of the scope, each with the key under which it triggers rules. */
 const mirrored = sql`call_ids as (
     select distinct split_part(t, ' ', 2) as call_id from scope cross join unnest(targets) t where t not like 'thread %'
   ), mirrored (subject, trigger, words, first_seen_at, changed_at, deleted_at, deleted_reason) as (
@@ -156,7 +156,7 @@ const others = [
   sql`select observed_at, 'mirrored', 'message ' || message_id, 'receipt: ' || coalesce(e.delivery_status, 'no status'), 0
     from scope cross join texts join warehouse.sms_message_delivery_events e using (conversation_id, message_id) where observed_at >= since`,
 
-  // With the facts that the condition used.
+  // A run, with the facts that its condition used.
   sql`select evaluated_at, 'rules', 'rule ' || rule, concat(trigger_kind, ', ', mode, ': ', reason, (
       select ', since ' || string_agg(concat(key, ' = ', case when value = 'null' then 'missing' else value::text end), ', ')
       from jsonb_each(facts))), run_id

@@ -6,12 +6,12 @@ import { type Loop, startLoop } from '../src/shared/loop.ts';
 
 const everyMs = 1_000;
 
-/** What to do when reads, steps of rules or sends are due, and when events are or other rules came into force. */
+/** What to call when reads, steps of rules or sends are due, and when events wait or other rules came into force. */
 export type Wake = Readonly<Record<'reads' | 'events' | 'steps' | 'sends', () => void>>;
 
 /**
- * Asks once a second what is due, and wakes the loops that do it. So a worker without work asks Postgres one question,
- * in place of one for each loop; these look by themselves only now and then.
+ * Asks Postgres once a second what is due, and wakes the loops for it. An idle worker then makes one query instead of
+ * one for each loop; the loops themselves poll rarely.
  */
 export function startDueWork(db: Database, log: Log, wake: Wake): Loop {
   let inForce: string | null = null;

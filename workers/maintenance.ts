@@ -13,13 +13,11 @@ import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 
-/**
- * Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled.
- */
+/** Milliseconds between two searches for events that no webhook announced. */
 const callsEveryMs = 10_000;
 const textsEveryMs = 60_000;
 const pollEveryMs = 5_000;
-/** Milliseconds between two rounds. */
+/** Milliseconds between two rounds of work on stored deliveries. */
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
@@ -31,7 +29,7 @@ const analyzeEveryMs = 3_600_000;
 /** Starts the periodic jobs of a worker: completeness, reporting, retention. */
 export function startMaintenance(deps: {
   inbox: InboxDeps;
-  /** A connection of the roll-ups' own. */
+  /** A separate connection for the roll-ups. */
   rollups: Database;
   log: Log;
   reconciler: Reconciler;

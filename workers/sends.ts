@@ -8,16 +8,16 @@ import { withTimeout } from '../src/shared/timeout.ts';
 import type { RefreshThread } from '../src/sync/read-thread-now.ts';
 
 export interface SendWork {
-  /** Takes up due sends now. Called when one was planned. */
+  /** Takes up due sends now. Called when a send was planned. */
   kick(): void;
-  /** Takes no more sends, and waits for those in progress: a request that has left isn't aborted. */
+  /** Takes no more sends, and waits for sends in progress: a request that has left isn't aborted. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /** Milliseconds between two checks for due sends. */
 const everyMs = 5_000;
 
-/** Sends that a process advances at once. */
+/** Sends that one process advances at the same time. */
 const atATime = 4;
 /** Maximum sends that a process takes up. A longer backlog stays in Postgres, where a pause still stops it. */
 const maxInHand = 50;

@@ -41,7 +41,7 @@ export interface WorkerOptions {
   readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly WorkName[];
-  /** What this process told of an outage of Postgres in which it started. */
+  /** What this process has reported of an outage of Postgres during its start. */
   readonly outages?: Outages;
 }
 
@@ -55,7 +55,7 @@ const settlingMs = 1_000;
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
   const { database, queues, notifier, service, settings, log, metrics, sealer } = context;
   if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
-  // To count everything again may take longer than a statement may.
+  // Counting everything again can take longer than the statement timeout.
   const { db, unlimited } = database;
   await queues.open();
   await retryStreams(db);
@@ -88,7 +88,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
       onInForce: async (inForce) => {
-        // Rules that this release doesn't understand keep their hours.
+        // Without readable rules, the opening hours stay as they are.
         if (!inForce && (await readInForce(db))) return;
         const set = inForce ?? parseRules('rules: []', { file: settings.rulesFile, timeZone: settings.hoursZone });
         await adoptCallBackNeed(db, set.missed);
@@ -195,7 +195,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await Promise.all([rules.stop(), maintained.then(() => rollups[Symbol.asyncDispose]())]);
         await reporting.stop();
       })();
-      // Don't wait for work that hangs in a store.
+      // Work that hangs in a store must not delay the end.
       await withTimeout(deadlineMs + settlingMs, ends, () =>
         log.warn('Some work did not end in time; other processes take it over'),
       );
@@ -204,11 +204,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
 }
 
 /**
- * Reads the target of each job. There is a backlog if at least as many handlers are busy as may read at once, or if the
- * job came late. A handler that has mirrored its target then continues with the oldest due target, without waiting for
- * its job, until nothing is left or `closing` fires. That job later finds nothing pending. Jobs alone would limit the
- * rate, especially with queues in Postgres. After any other result the handler stops, because the service may be
- * overloaded.
+ * Reads the target of each job. There is a backlog if all handlers that may read are busy, or if the job came late.
+ * During a backlog, a handler that has mirrored its target goes on with the oldest due target, without waiting for its
+ * job, until nothing is left or `closing` fires; that job then finds nothing pending. Jobs alone would limit the rate,
+ * especially with queues in Postgres. After any other result the handler stops, because the service may be overloaded.
  */
 export function createJobHandler(
   sync: Pick<Sync, 'read' | 'readNext'>,
@@ -223,7 +222,7 @@ export function createJobHandler(
     busy += 1;
     try {
       const { outcome, isLate } = await sync.read(job as Target, signal);
-      // Another handler has read this job's target; it can continue as well.
+      // Another handler has read this job's target: this handler can go on as well.
       let goesOn = outcome === 'mirrored' || outcome === 'not_pending';
       while (goesOn && (isLate || busy >= reads) && !isStopped(signal)) {
         goesOn = (await sync.readNext(queue, signal)) === 'mirrored';

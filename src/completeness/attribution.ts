@@ -7,14 +7,14 @@ import { recordFollowing } from '../warehouse/what-follows.ts';
 import { secondOf } from './coverage/listing.ts';
 
 /*
- * Calls are attributed to queues, huntgroups and users by their legs, whose fields aren't specified. So once a night
- * the service is asked which calls of a closed local day passed each of them: a filtered search lists exactly those
- * (section 4.6). They attribute what legs leave open. What it lists by them, and by direction and status, is compared
- * with what is held. Calls that only one of both has are read again, and an hour later the day is asked once more: what
- * differs then is kept in ops.attribution_days.
+ * Legs attribute calls to queues, huntgroups and users, but the fields of legs aren't specified. So once a night the
+ * service is asked which calls of a closed local day passed each queue, huntgroup and user: a filtered search lists
+ * exactly those (section 4.6). Its answers attribute what legs leave open, and they are compared with the mirror, as
+ * are counts by direction and status. Calls that only one side has are read again, and the day is asked once more an
+ * hour later. Differences that remain are kept in ops.attribution_days.
  */
 
-/** Requests for one round of a day, about; days back in which a day is asked; calls that a difference names. */
+/** About so many requests for one round of a day; days back in which a day is asked; calls that a difference names. */
 const [maxRequests, maxDays, maxCalls] = [200, 7, 100];
 /** A name that doesn't exist: a service that lists calls for it ignores the filter. */
 const unusedName = 'trunkline-nobody';
@@ -26,7 +26,7 @@ interface AttributionDeps {
   readonly notify: (due: readonly DueTarget[]) => void;
 }
 
-/** A local day that is over. `isAgain`: what differed was read again since. */
+/** A local day that is over. `isAgain`: its differences were read again since. */
 type ClosedDay = TimeRange & { readonly date: string; readonly isAgain: boolean };
 type Figure = { readonly kind: string; readonly name: string };
 type Compared = { readonly theirs: number; readonly ours: number; readonly callIds: readonly string[] };
@@ -38,11 +38,11 @@ function filtersOf({ kind, name }: Figure): CallFilters {
   return { directions: [direction], statuses: [status] };
 }
 
-/** Claims the newest local day that has calls, isn't finished, and of which all hours are proven complete. */
+/** Claims the newest local day that has calls, isn't finished, and has only hours that are proven complete. */
 async function claimDay(db: Database): Promise<ClosedDay | undefined> {
   const [day] = await query(
     db,
-    // The service lists some calls late, so an hour counts from its second comparison on.
+    // The service lists some calls late, so an hour counts only after its second comparison.
     sql<ClosedDay>`with due as (
        select day.*, d.read_again_at is not null as is_again
        from (select l - n as date, reporting.day_start(l - n) as starts_at, reporting.day_start(l - n + 1) as ends_at
@@ -64,9 +64,9 @@ async function claimDay(db: Database): Promise<ClosedDay | undefined> {
 }
 
 /**
- * Direction and status; the queues and huntgroups of the last 90 days, then the users, each kind behind a name that
- * must list nothing. The order of users depends on the day, so that all get their turn where they are too many for a
- * night.
+ * Direction and status; the queues and huntgroups of the last 90 days; then the users. Before each kind stands a name
+ * that must list nothing. The order of users depends on the day, so that all are asked over time, even if they are too
+ * many for one night.
  */
 const figuresOf = (db: Database, { date }: ClosedDay) =>
   query(
@@ -80,7 +80,7 @@ const figuresOf = (db: Database, { date }: ClosedDay) =>
     ) known order by kind <> 'status', kind = 'user', kind, place`,
   );
 
-/** Whether the call `c` is held as one of a figure: by its attributions, or by its ends until its legs are read. */
+/** Whether the mirror counts call `c` in a figure: by its attributions, or by its ends until its legs are read. */
 function isOf({ kind, name }: Figure) {
   if (kind === 'status') return sql`c.direction || ' ' || c.status = ${name}`;
   const [isAttributed, isEnd] =
@@ -101,16 +101,13 @@ function isOf({ kind, name }: Figure) {
     or c.legs_fetched_at is null and ${isEnd})`;
 }
 
-/**
- * Attributes the held calls of a listing where nothing does so yet, and compares it with what is held. Erased people
- * don't count.
- */
+/** Attributes unattributed calls of a listing, and compares the listing with the mirror. Ignores erased people. */
 async function attribute(tx: Transaction, day: ClosedDay, figure: Figure, ids: readonly string[]): Promise<Compared> {
   const { kind, name } = figure;
   const isUser = kind === 'user';
   const [found] = await query(
     tx,
-    // Of a user it isn't known how they took part.
+    // For a user, the part taken in the call isn't known.
     sql<Compared & { starts: Date[] }>`with known as materialized (
        select c.call_id, c.started_at, c.is_erased or c.deleted_at is not null as is_gone, c.is_erased, c.call_id = any(${ids}) as is_listed, coalesce(${isOf(figure)}, false) as is_held
        from warehouse.calls c
@@ -137,7 +134,7 @@ async function attribute(tx: Transaction, day: ClosedDay, figure: Figure, ids: r
 export type Attribution = ReturnType<typeof createAttribution>;
 
 export function createAttribution({ db, service, log, notify }: AttributionDeps) {
-  /** The calls that the service lists by a figure; undefined when it refuses that. */
+  /** The calls that the service lists for a figure; undefined if it refuses. */
   async function list({ from, to }: ClosedDay, figure: Figure, signal: AbortSignal | undefined) {
     const calls = new Map<string, number | undefined>();
     for (let requests = 1, offset = 0; ; requests += 1) {
@@ -158,7 +155,7 @@ export function createAttribution({ db, service, log, notify }: AttributionDeps)
     }
   }
 
-  /** Resolves to what differs, and why not every figure could be asked. */
+  /** Resolves to the differences, and to why some figures couldn't be asked. */
   async function askDay(day: ClosedDay, signal: AbortSignal | undefined) {
     const differences: (Figure & Compared)[] = [];
     const refused = new Set<string>();
@@ -184,9 +181,7 @@ export function createAttribution({ db, service, log, notify }: AttributionDeps)
   }
 
   return {
-    /**
-     * Asks for one day that is due. Resolves to whether there was one. Rejects only when the database can't be reached.
-     */
+    /** Asks for one due day. Resolves to whether there was one. Rejects only if the database can't be reached. */
     async round(signal?: AbortSignal): Promise<boolean> {
       const day = await claimDay(db);
       if (!day) return false;

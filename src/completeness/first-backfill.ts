@@ -35,7 +35,7 @@ interface Part {
 const everyMs = 10_000;
 const leaseMs = 60_000;
 const renewEveryMs = 20_000;
-/** Milliseconds after a failure: with a refused key, each round fails. */
+/** Milliseconds after a failure: with a refused key, every round fails. */
 const retryMs = 60_000;
 
 export function startFirstBackfill(deps: FirstBackfillDeps): Loop {
@@ -83,9 +83,7 @@ async function round({ log, days, ...deps }: FirstBackfillDeps, signal: AbortSig
   return false;
 }
 
-/**
- * Opens the first part, or the second one when the first is done. Returns the opened part, or whether both are done.
- */
+/** Opens the first part, or the second one after it. Returns the opened part, or whether both are done. */
 async function openNext(db: Database, days: number): Promise<'calls' | 'threads' | 'done' | undefined> {
   const parts = await query<{ stream: string; from: Date; to: Date; isFinished: boolean }>(
     db,
@@ -103,7 +101,7 @@ async function openNext(db: Database, days: number): Promise<'calls' | 'threads'
     return isOpened ? 'calls' : undefined;
   }
   if (threads?.isFinished) return 'done';
-  // Callers become candidates with our lines, which are read first. Another process adds no candidate twice.
+  // Callers become candidates on our lines, so the lines must be read first. Another process adds no candidate twice.
   if (threads || !calls.isFinished || (await ourLines(db)).length === 0) return undefined;
   await addCallers(db, calls);
   await addContacts(db);
@@ -140,10 +138,7 @@ function hold(db: Database, id: string, ms: number): Promise<unknown> {
   );
 }
 
-/**
- * Records how far the probes are, which gap detection makes. Returns the number of found conversations when none is
- * left.
- */
+/** Records how many probes gap detection has made. Returns the number of found conversations when none is left. */
 async function followProbes(db: Database, { id }: Part): Promise<number | undefined> {
   const { open: unprobed, underWay, found, empty } = await probingProgress(db);
   const left = unprobed + underWay;
@@ -158,5 +153,5 @@ async function followProbes(db: Database, { id }: Part): Promise<number | undefi
   return left === 0 ? found : undefined;
 }
 
-/** What a number can count on while its history is coming in. */
+/** What holds for each number while its history is being read. */
 export const readFirst = 'before the first automatic text to a number, its threads on every line are read';

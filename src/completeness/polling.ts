@@ -6,26 +6,26 @@ import type { Reconciler } from './coverage/reconcile.ts';
 import type { GapDetection } from './gaps/gap-detection.ts';
 
 /*
- * Without a public address the service announces nothing, so it is asked every 15 seconds which calls ended and how
- * many unread texts each line has. A round costs two or three requests and at most `maxReads` reads of threads; what is
- * found is read as if a webhook had announced it. A stream whose subscription is in place is polled only while nothing
+ * Without a public address the service announces nothing. So it's asked every 15 seconds which calls ended and how many
+ * unread texts each line has. A round makes two or three requests and at most `maxReads` reads of threads. What it
+ * finds is read as if a webhook had announced it. A stream whose subscription is in place is polled only while nothing
  * arrives.
  */
 
 /** Seconds between two polls, of all processes together. */
 const everySeconds = 15;
-/** Ended calls may be listed late, so each poll repeats the last minutes before the one before it. */
+/** Ended calls may be listed late, so each poll repeats the minutes before the previous one. */
 const overlapSeconds = 300;
 /** How far the first poll of a process goes back: the running hour is compared only after its end. */
 const firstSeconds = 7_200;
 
 const maxRequestsPerMinute = 120;
-/** Four polls, the reads of gap detection, and the directories make 110 requests a minute at most. */
+/** Together with gap detection and the directories, four polls then make at most 110 requests a minute. */
 const maxReads = 16;
-/** On an account with so many calls or back-fills that nothing is left of a minute. */
+/** For an account whose calls and back-fills leave nothing of a minute's requests. */
 const minReads = 4;
 
-/** How many threads a round may read, after this many requests of the last minute. */
+/** How many threads a round may read after so many requests in the last minute. */
 export function readsOfRound(requestsOfLastMinute: number): number {
   return Math.max(minReads, Math.min(maxReads, maxRequestsPerMinute - maxReads - requestsOfLastMinute));
 }

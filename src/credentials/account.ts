@@ -3,8 +3,8 @@ import { type Database, inTransaction, query, retryDeadlock, sql, type Transacti
 import type { Log } from '../shared/log.ts';
 
 /*
- * The account that answers is recognized by what the mirror holds of it: newest calls, lines, users. Only reads before
- * the last check that recognized it count (ops.account), so that what a wrong account left behind can't vouch for it.
+ * The account that answers is recognized by newest calls, lines and users of the mirror. Only reads before the last
+ * successful check count (ops.account): what a wrong account left behind can't vouch for it.
  */
 
 /** What is known of the mirrored account, and the time of the check by Postgres's clock. */
@@ -16,12 +16,10 @@ interface Known {
   readonly users: readonly string[];
 }
 
-/**
- * Calls of several ages, so that a service which lost its newest ones, as after a restored back-up, is recognized too.
- */
+/** Calls of several ages: a service that lost its newest calls, as after a restored back-up, is recognized too. */
 const ages = sql`(values (interval '0'), (interval '3 hours'), (interval '1 day'), (interval '7 days')) a (age)`;
 const callsOfAge = 2;
-/** Calls of an age among which to find them. */
+/** Maximum calls of each age that are searched for. */
 const maxSearched = 200;
 
 async function readKnown(db: Database): Promise<Known> {
@@ -46,9 +44,7 @@ async function readKnown(db: Database): Promise<Known> {
   return known;
 }
 
-/**
- * What one kind of evidence says: undefined when there is none on one of the sides, or the credential may not read it.
- */
+/** The result of one kind of evidence; undefined if one side has none, or the credential may not read it. */
 type Vote = boolean | undefined;
 
 const isForbidden = (error: unknown) =>
@@ -76,8 +72,8 @@ function overlap(held: readonly string[], listed: readonly string[] | undefined)
 }
 
 /**
- * Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it isn't. One operation
- * that fails or hangs stops nothing: the others tell. Rejects when none of them does.
+ * Undefined if the account that answers is the mirrored one, or if the mirror is empty; else the reason. If one
+ * operation fails or hangs, the others decide. Rejects if none of them answers.
  */
 async function compare(reads: AccountReads, known: Known): Promise<string | undefined> {
   let missing = 0;
@@ -96,7 +92,7 @@ async function compare(reads: AccountReads, known: Known): Promise<string | unde
   if (call === undefined && byLines && known.lines.length > 1 && (lines?.length ?? 0) > 1) return undefined;
   const users = await answered(reads.users());
   const byUsers = overlap(known.users, users);
-  // Section 4 gives neither list a 404, so an address that answers one for both isn't that of the API.
+  // In section 4, neither list has a 404: an address that answers 404 for both isn't that of the API.
   if (missing === 2)
     return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
   if (call === false) {
@@ -116,16 +112,15 @@ async function compare(reads: AccountReads, known: Known): Promise<string | unde
 }
 
 /**
- * Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it isn't. Changes
- * nothing.
+ * Undefined if the account that answers is the mirrored one, or the mirror is empty; else the reason. Changes nothing.
  */
 export async function compareAccount(db: Database, reads: AccountReads): Promise<string | undefined> {
   return compare(reads, await readKnown(db));
 }
 
 /**
- * Creates the check that recognizes the account of the mirror. An empty mirror takes whatever account answers. A mirror
- * of the own sandbox follows it when it was reset (`isOwnSandbox`).
+ * Creates the check that recognizes the mirrored account. An empty mirror accepts any account. The mirror of our own
+ * sandbox follows it after a reset (`isOwnSandbox`).
  */
 export function createAccountCheck({
   db,
@@ -183,8 +178,8 @@ async function voidProofs(tx: Transaction): Promise<void> {
 }
 
 /**
- * Takes the account that answers now as the mirrored one. All of call history is compared with it again; what it
- * doesn't have is then marked deleted, after three spaced reads.
+ * Accepts the account that answers now as the mirrored one. All of call history is compared again; calls that this
+ * account doesn't have are marked deleted after three spaced reads.
  */
 export async function acceptAccount(db: Database, isSandbox = false): Promise<void> {
   await retryDeadlock(() =>

@@ -8,8 +8,8 @@ const tagBytes = 16;
 const textAt = nonceBytes + tagBytes;
 
 /**
- * Encrypts links for storage: AES-256-GCM with a key derived from `secret`. Sealing the same link again gives another
- * value.
+ * Encrypts links for storage: AES-256-GCM with a key derived from `secret`. The same link gives another value each
+ * time.
  */
 export function createSealer(secret: string): LinkSealer {
   const key = Buffer.from(hkdfSync('sha256', secret, 'trunkline', 'links at rest', 32));
@@ -35,10 +35,7 @@ export function createSealer(secret: string): LinkSealer {
   };
 }
 
-/**
- * The sealer of links. Without ENCRYPTION_KEY its key is derived from API_KEY, which a database dump doesn't hold
- * either.
- */
+/** The sealer of links. Without ENCRYPTION_KEY, derives its key from API_KEY, which no database dump contains. */
 export function linkSealer({ api, encryptionKey }: Pick<Settings, 'api' | 'encryptionKey'>): LinkSealer | undefined {
   const secret = encryptionKey ?? api.key;
   return secret === undefined ? undefined : createSealer(secret);

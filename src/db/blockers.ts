@@ -43,8 +43,8 @@ export async function endReaders(db: Database): Promise<string[]> {
 }
 
 /**
- * Sessions that have held locks in our schemas, or advisory locks, for more than a second: one of them is what a
- * statement of ours waited for in vain. At most three, oldest transaction first.
+ * Sessions that have held locks in our schemas, or advisory locks, for more than a second: one of them blocked a
+ * statement of ours. At most three, oldest transaction first.
  */
 export function readLockHolders(db: Database): Promise<Blocker[]> {
   return query(

@@ -1,14 +1,14 @@
 /** The schemas that readers of the database may open: their comments are stored in it. */
 const openSchemas = ['reporting', 'warehouse'];
 
-/** One statement of a file, with what stands before it. */
+/** One statement of a file, with its leading comments. */
 const statementPattern = /(?:--.*|'[^']*'|\$\$[\s\S]*?\$\$|[^;])+;?/g;
 const createPattern = /((?:^-- .*\n)*)^create (?:or replace )?(schema|table|view|function) ([\w.]+)([\s\S]*)/m;
 
 /**
- * The text of a SQL file with a `comment on` after each statement that creates something in an open schema. The `-- `
- * lines directly above the statement describe what it creates. What describes a column follows it in the same line, or
- * stands above it.
+ * Adds a `comment on` to each statement of a SQL file that creates something in an open schema. The `-- ` lines
+ * directly above the statement describe what it creates. The description of a column follows it on its line, or stands
+ * above it.
  */
 export function withComments(text: string): string {
   return text
@@ -33,7 +33,7 @@ interface Column {
   readonly words: string;
 }
 
-/** The described columns of a table, or of the outermost select list of a view, which has one or less in a line. */
+/** The described columns of a table, or of the outermost select list of a view, which has at most one on a line. */
 function columnsOf(kind: string, rest: string): Column[] {
   if (kind === 'table') return describedIn(/^ \(\n([\s\S]*?)\n\)/.exec(rest)?.[1], /^\s*(\w+)/);
   if (kind === 'view') return describedIn(/^select.*\n([\s\S]*?)\nfrom /m.exec(rest)?.[1], /(\w+),?\s*$/);
@@ -57,7 +57,7 @@ function describedIn(list: string | undefined, namePattern: RegExp): Column[] {
   return columns;
 }
 
-/** Whether a comma outside of parentheses ends it. */
+/** Whether a comma outside of parentheses ends the column. */
 function isWhole(code: string): boolean {
   const bare = code.replaceAll(/'[^']*'/g, '').trimEnd();
   return bare.endsWith(',') && bare.split('(').length === bare.split(')').length;

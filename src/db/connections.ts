@@ -9,24 +9,17 @@ import { isPooled, refuseSharedSessions, type SessionOverrides, setUpSession } f
 const connectMs = 5_000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
-/**
- * Firewalls keep connections that are probed this often. If the other host is gone, the connection ends ten seconds
- * later.
- */
+/** Firewalls keep connections that are probed this often. A connection to a lost host ends ten seconds later. */
 const keepAliveMs = 10_000;
-/**
- * Minimum age in milliseconds of a read-only session that is replaced, so that a busy pool doesn't reconnect all the
- * time.
- */
+/** Minimum age in milliseconds at which a read-only session is replaced: a busy pool mustn't reconnect all the time. */
 const replaceAfterMs = 1_000;
 /** Minimum milliseconds between two warnings about the same connection limit. */
 const warnAgainMs = 60_000;
 
 /**
  * Opens a pool whose connections are prepared by {@link prepareSession}. If a limit or a full pooler refuses a
- * connection, the pool logs which one and retries for a few seconds, because another connection may be closed
- * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use. Where `isReadOnly`, a write is
- * refused as it should be.
+ * connection, the pool logs the limit and retries for a few seconds, because another connection may close meanwhile.
+ * Calls `onLost` for each open connection that is lost, idle or in use. With `isReadOnly`, refused writes are expected.
  */
 export function openPool(
   url: string,
@@ -62,10 +55,12 @@ export function openPool(
 export const refusals = { diskFull: '53100', readOnly: '25006' } as const;
 const refusedAt = new Map<string, number>();
 
-/** A pool emits it when one of its sessions refuses a write because it is read-only. */
+/** A pool emits this event when one of its sessions refuses a write because it is read-only. */
 export const writesRefused = 'writesRefused';
 
-/** Milliseconds since the Postgres of a URL last refused a write of this process so; undefined if it never did. */
+/**
+ * Milliseconds since the Postgres of a URL last refused a write of this process with a code; undefined if it never did.
+ */
 export function refusedMs(url: string, code: (typeof refusals)[keyof typeof refusals]): number | undefined {
   const at = refusedAt.get(`${code} ${url}`);
   return at === undefined ? undefined : performance.now() - at;
@@ -129,7 +124,7 @@ class RetryingPool extends Pool {
   }
 
   /**
-   * Ends a read-only session when it is released, since it would stay so after the database takes writes again, or
+   * Ends a read-only session when it is released: it would stay read-only after the database takes writes again, or
    * after its address leads to another server. Postgres ends it, because a pooler would hand it out again.
    */
   #replacedIfReadOnly(client: PoolClient): PoolClient {

@@ -30,8 +30,7 @@ export interface OpenDatabase extends AsyncDisposable {
 }
 
 /**
- * Opens a pool of connections, which the caller disposes of. If Postgres restarts, queries fail, but the process goes
- * on.
+ * Opens a pool of connections, which the caller disposes of. A restart of Postgres only fails the queries at the time.
  */
 export function createDatabase(options: {
   url: string;
@@ -135,7 +134,7 @@ function storable(parameter: unknown): unknown {
 type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: readonly unknown[]];
 
 /**
- * Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``.
+ * Runs a statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``.
  */
 export async function query<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const run = async () => (await db.executeQuery(compiled(db, statement))).rows;
@@ -239,7 +238,7 @@ export function relationOf(
 const deadlock = '40P01';
 const serializationFailure = '40001';
 
-/** Meanwhile, another transaction has inserted a row that this one considers new. `inTransaction` repeats the work. */
+/** Another transaction has inserted a row that this one considers new. `inTransaction` then repeats the work. */
 export class ChangedMeanwhile extends Error {
   readonly code = serializationFailure;
 }

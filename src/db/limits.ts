@@ -13,7 +13,7 @@ export interface ConnectionShares {
 export const inboxConnections = 3;
 /** Pages and reports read through connections of their own. */
 export const pageConnections = 2;
-/** The roll-ups stand behind the mirror on a connection of their own. */
+/** The roll-ups lag behind the mirror, on a separate connection. */
 export const rollupConnections = 1;
 const listeners = 1;
 
@@ -87,9 +87,7 @@ export const connectionLimits = `
   )
   select whose, max, others from limits order by max - others`;
 
-/**
- * Compares the connections that the processes may open with the tightest limit. `remedy` is undefined if it suffices.
- */
+/** Compares the connections that the processes may open with the tightest limit. No `remedy` if the limit suffices. */
 export function judgeConnections(
   processes: readonly { readonly role: string; readonly connections: number }[],
   limit: ConnectionLimit,

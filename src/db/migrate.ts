@@ -33,7 +33,7 @@ export interface MigrationOutcome {
 /**
  * Migrates the schema: migrations, then functions and triggers, then the `reporting` views. Many processes may run it
  * at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database.
- * Throws `OldDatabase` if another text of a migration was applied, and `OtherEncoding` if the database doesn't store
+ * Throws `OldDatabase` if a migration was applied with another text, and `OtherEncoding` if the database doesn't store
  * UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
@@ -56,7 +56,7 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   return { applied, ahead, ...(viewsBlocked !== undefined && { viewsBlocked }) };
 }
 
-/** Creates the views. If somebody else blocks that, returns why: webhooks and reads don't wait for reports. */
+/** Creates the views. Returns the reason if somebody blocks that: webhooks and reads don't wait for reports. */
 async function createViews(db: Database, log: Log, isAhead: () => Promise<boolean>): Promise<string | undefined> {
   try {
     const views = await retryWhileLocked(db, log, () => applyViews(db, isAhead), { maxMs: maxViewsMs });
@@ -104,7 +104,7 @@ export class OldDatabase extends UserError {
   }
 }
 
-/** Whether all migrations of this release are applied, with the text that they have in it. */
+/** Whether all migrations of this release are applied, with their present texts. */
 export async function isMigrated(db: Database): Promise<boolean> {
   const [known, applied] = await Promise.all([namesIn(releaseFolder), appliedMigrations(db)]);
   return known.every((name) => applied.has(name)) && (await changedMigrations(db, releaseFolder)).length === 0;
@@ -134,7 +134,7 @@ async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
 
 /** Whether the database has ever been migrated. */
 async function hasMigrations(db: Database | Transaction): Promise<boolean> {
-  // Not to_regclass: after waiting for another process's migration, it may answer from the session's cache.
+  // Not to_regclass: after a wait for another process's migration, it may answer from the session's cache.
   const [found] = await query(
     db,
     sql`select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'ops' and c.relname = 'migrations'`,
@@ -199,9 +199,7 @@ export class MigrationFailed extends UserError {
   }
 }
 
-/**
- * Applies migrations and routines in one transaction, because workers that wait for a migration need its triggers too.
- */
+/** Applies migrations and routines in one transaction: workers that wait for a migration also need its triggers. */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
   let wasEmpty = false;
@@ -238,16 +236,13 @@ interface Numbered {
   readonly column: string;
 }
 
-/**
- * The first rows of a table, which are the oldest. If the sequence was restarted, their numbers exceed its current
- * value.
- */
+/** The first rows of a table are the oldest. If the sequence restarted, their numbers exceed its current value. */
 const sampledRows = 1_000;
 
 /**
  * Advances sequences that are behind the numbers in their tables, and returns their names. Restores and logical
- * replication can leave them behind. New reads would then count as older than the mirrored rows and be dropped, and
- * inserts would fail.
+ * replication can leave a sequence behind. New reads would then count as older than the mirrored rows and be dropped,
+ * and inserts would fail.
  */
 async function catchUpSequences(db: Database): Promise<string[]> {
   const lagging = new Set<string>();
@@ -265,9 +260,7 @@ async function catchUpSequences(db: Database): Promise<string[]> {
   return [...lagging];
 }
 
-/**
- * The columns that a sequence numbers. `fetch_seq` has no default, because a read takes its number before it has rows.
- */
+/** The columns that a sequence numbers. `fetch_seq` has no default: a read takes its number before it has rows. */
 function numberedColumns(db: Database): Promise<Numbered[]> {
   return query<Numbered>(
     db,

@@ -19,7 +19,7 @@ interface Repeatable {
 
 /** A view of the schema `reporting`. Its file contains only its statement and its comments. */
 export interface View extends Repeatable {
-  /** The views that its text names. */
+  /** The views that the text of this view names. */
   readonly needs: readonly string[];
 }
 
@@ -39,8 +39,7 @@ async function readRepeatables(folder: URL): Promise<Repeatable[]> {
 }
 
 /**
- * Applies the function and trigger files whose text has changed, and returns their names. To remove a function, drop it
- * in a migration.
+ * Applies the function and trigger files with a changed text, and returns their names. A migration drops old functions.
  */
 export async function applyRoutines(tx: Transaction): Promise<string[]> {
   const rows = await query(
@@ -66,13 +65,14 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 /**
  * Creates or replaces missing and changed views, including the views that depend on them, and drops views that this
  * release doesn't have. All in one transaction; many processes may run it at once. Returns the created views and keeps
- * grants. A view is dropped first only if its columns changed other than by new ones at the end, so objects of others
- * can usually depend on it. Throws `ViewsBlocked` if such an object depends on a view that has to be dropped.
+ * grants. Drops a view first only if its columns changed in another way than by new ones at the end, so objects of
+ * others can usually depend on it. Throws `ViewsBlocked` if such an object depends on a view that has to be dropped.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());
   return inTransaction(db, async (tx) => {
-    // A newer release may have migrated meanwhile. It may not have this lock, or it ran while this one waited for it.
+    // A newer release may have migrated meanwhile: it may not use this lock, or it ran while this process waited for
+    // it.
     if (await isAhead()) return [];
     await takeLock(tx, 'views');
     if (await isAhead()) return [];
@@ -97,10 +97,7 @@ const invalidDefinition = '42P16';
 /** Error codes that callers act on: columns that can't be kept, a lock, a deadlock. */
 const handledCodes = new Set<unknown>([invalidDefinition, '55P03', '40P01', '40001']);
 
-/**
- * Drops and creates views. If a view that isn't dropped has columns that can't be kept, undoes everything and returns
- * it.
- */
+/** Drops and creates views. Undoes everything and returns a view that isn't dropped, if its columns can't be kept. */
 async function replaceViews(tx: Transaction, views: readonly View[], dropped: ReadonlySet<string>) {
   await query(tx, sql`savepoint views`);
   const names = [...dropped];
@@ -121,7 +118,7 @@ async function replaceViews(tx: Transaction, views: readonly View[], dropped: Re
   return undefined;
 }
 
-/** A view, and those of the ordered views that depend on it. */
+/** A view, and the ordered views that depend on it. */
 function withDependents(ordered: readonly View[], name: string): Set<string> {
   const found = new Set([name]);
   for (const view of ordered) if (view.needs.some((other) => found.has(other))) found.add(view.name);

@@ -113,7 +113,7 @@ export async function refuseSharedSessions(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Whether different server processes answered, when two connections took turns. A session that isn't shared always has
+ * Whether different server processes answered when two connections took turns. A session that isn't shared always has
  * the same process.
  */
 export function areShared(first: readonly number[], second: readonly number[]): boolean {

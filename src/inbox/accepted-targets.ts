@@ -1,8 +1,8 @@
 import type { Target, TargetKind } from './targets.ts';
 
 /**
- * The targets of deliveries that this process accepted in the last quarter of an hour, in memory. When the database
- * goes back in time, they are read again: nothing else finds the texts of numbers that never wrote before.
+ * The targets of the deliveries that this process accepted in the last quarter of an hour, in memory. They are read
+ * again when the database went back in time: nothing else finds the texts of numbers that never wrote before.
  */
 export interface AcceptedTargets {
   add(targets: readonly Target[]): void;

@@ -37,14 +37,14 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads in a row that didn't find it. */
   readonly misses: number;
-  /** How long its reads have been refused; undefined if the last one wasn't. */
+  /** How long the service has refused its reads; undefined if it accepted the last one. */
   readonly refusedSeconds?: number | undefined;
-  /** No read of it was finished yet. */
+  /** No read of it has finished yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
   /** Only deliveries name it, and no read has found it, so it may not exist. */
   readonly isUnconfirmed: boolean;
-  /** It is unconfirmed and has one of the lowest two ranks. */
+  /** It is unconfirmed, and read after all others (`unconfirmed` in targets.ts). */
   readonly isDeferred: boolean;
   /** How long after it was due the read began. */
   readonly lateMs: number;
@@ -63,7 +63,7 @@ export interface FinishedTarget extends Claim {
   /** Schedules a recheck so many seconds from now. */
   readonly recheckSeconds?: number | undefined;
   /**
-   * Whether the read found the target. Default: if its state is active. An unconfirmed target that wasn't found is
+   * Whether the read found the target. Default: its state is active. An unconfirmed target that wasn't found is
    * deferred.
    */
   readonly isFound?: boolean;
@@ -77,17 +77,16 @@ const leaseMs = 5_000;
 const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 
 /**
- * A claim that lapsed hasn't ended: the process died, or Postgres was away. The target (`t`) is read again at once, but
- * only once.
+ * The last claim of target `t` lapsed: its process died, or Postgres was away. It's read again at once, but only once.
  */
 const isPutOff = sql`(t.claimed_until > '-infinity' and t.attempts > 0)`;
 
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
 /**
- * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_put_off` are
- * only made due later: by up to an hour, ever longer. Their waits are random, so that what ends its process again soon
- * does so alone.
+ * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Targets with `due.is_put_off`
+ * are only postponed, by up to an hour and ever longer. Their waits are random: a target that crashes its process is
+ * then read alone.
  */
 const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, put_off as (
     update ops.sync_targets t set claimed_until = '-infinity', attempts = t.attempts + 1,
@@ -110,8 +109,8 @@ function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
 }
 
 /**
- * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a
- * reference that arrives during the read causes another one.
+ * Claims the given targets that are dirty, due, not parked and not claimed. Takes the version before the read: a
+ * reference that arrives during the read causes another read.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
   return (await hotQuery(db, claimingTargets(targets))).map(claimOf);
@@ -129,7 +128,8 @@ export const claimingTargets = (targets: readonly Target[]) => sql<ClaimRow>`wit
 
 /**
  * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even
- * when their parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
+ * when their parking has ended: only their jobs claim them, one by one, so that few reads probe whether the kind can
+ * resume.
  */
 export async function claimDue(
   db: Database,
@@ -152,8 +152,8 @@ export function claimingDue(kinds: readonly TargetKind[], max: number, floor?: D
 }
 
 /**
- * Whether live reads have been due for a second without a handler, so that other work should wait. After a minute they
- * no longer count: something else is in their way.
+ * Whether live reads have been due for a second without a handler, so that other work should wait. Reads that have been
+ * due for more than a minute don't count: something else holds them up.
  */
 export async function areReadsWaiting(db: Database): Promise<boolean> {
   const rows = await hotQuery(
@@ -180,8 +180,8 @@ export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[
 }
 
 /**
- * Joins the locked rows by their place: a search for each key would visit all its versions while a snapshot is held. A
- * row that changes between the search and its lock is left to the next claim.
+ * Joins the locked rows by their physical place: a search by key would visit all row versions while a snapshot is held.
+ * A row that changes between search and lock is left to the next claim.
  */
 const claimingRanked = (
   kinds: readonly TargetKind[],
@@ -234,8 +234,9 @@ const versionsOf = (claims: readonly Claim[]) =>
   relation('c', claims, { kind: 'text', key: 'text', version: 'bigint' });
 
 /**
- * Finishes reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the
- * targets to enqueue. A delivery can lock follow-ups in another order: both transactions retry after a deadlock.
+ * Finishes reads in the transaction that mirrored their results, and marks their follow-up targets dirty. Resolves to
+ * the targets to enqueue. A delivery can lock the follow-ups in another order: both transactions retry after a
+ * deadlock.
  */
 export async function finishTargets(
   tx: Transaction,
@@ -298,7 +299,7 @@ export async function failTarget(
 
 /**
  * Deletes unconfirmed targets: an hour after their last read if no read found them; after a week if the service refuses
- * them, or forbids a thread whose line isn't the account's. Returns how many.
+ * them, or forbids a thread whose line isn't the account's. Returns their number.
  */
 export async function forgetUnconfirmed(db: Database): Promise<number> {
   const rows = await query(
@@ -316,14 +317,14 @@ export async function forgetUnconfirmed(db: Database): Promise<number> {
   return rows.length;
 }
 
-/** The age at which a claim is renewed, and the interval of renewals: well below the lease. */
+/** A claim of this age is renewed; claims are checked as often. Well below the lease. */
 const renewEveryMs = 1_500;
 
 /** Renews the claims of one process while it reads them. */
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
-  /** Releases a claim whose end couldn't be recorded: gives it back once Postgres answers. */
+  /** Releases a claim whose result couldn't be recorded, once Postgres answers. */
   giveBack(claim: Claim): void;
 }
 

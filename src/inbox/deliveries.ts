@@ -33,7 +33,7 @@ export interface Delivery {
   readonly body: string;
   /** A body without references, as it arrived, to be stored in the schema `secrets`. */
   readonly unread?: Buffer | undefined;
-  /** It is about somebody who was erased, so its bodies were removed. */
+  /** It mentions somebody who was erased, so its bodies were removed. */
   readonly isErased?: boolean;
   readonly targets: readonly ReferencedTarget[];
   /** Texts that it names only by id. */
@@ -55,7 +55,7 @@ export interface ErasedNumbers {
 
 /** A target that a delivery points at. */
 export interface ReferencedTarget extends Target {
-  /** A read before that would find nothing. */
+  /** Seconds from now: an earlier read would find nothing. */
   readonly afterSeconds?: number;
   /** Of a thread: the text that is new. */
   readonly messageId?: string;
@@ -128,7 +128,7 @@ export function createInbox(
     return located.map(({ targets }, at) => ({ id: ids[at] ?? '', targets: targets.length }));
   }, batching);
 
-  /** Commits redacted deliveries. Whether one is recognized depends on its targets before the redaction (`located`). */
+  /** Commits redacted deliveries. Whether one is recognized depends on its targets before redaction (`located`). */
   async function store(
     deliveries: readonly Delivery[],
     located: readonly Delivery[],
@@ -222,7 +222,7 @@ function insertStatement(
     priority: ['smallint', ({ rank }) => rank],
     place: ['integer', ({ place }) => place + 1],
   });
-  // Rows get their ids in the order in which they are inserted.
+  // Ids are given in the order of insertion.
   return sql<Stored>`
     with received as (
       select * from ${received}
@@ -268,8 +268,8 @@ function targetOf(reference: ThreadReference | CallReference): ReferencedTarget 
 }
 
 /**
- * Adds to deliveries that name texts only by id the threads in which the mirror holds these texts: the API can't read a
- * text by its id (section 4.2). A text that isn't mirrored yet adds nothing.
+ * Finds threads for deliveries that name texts only by id: those in which the mirror holds the texts. The API can't
+ * read a text by its id (section 4.2). A text that isn't mirrored yet adds nothing.
  */
 export async function locateMessages<
   D extends { targets: readonly ReferencedTarget[]; messageIds?: readonly string[] },

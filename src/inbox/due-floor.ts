@@ -3,8 +3,8 @@ import { parkedKinds } from './parking.ts';
 import { type Priority, priorities } from './targets.ts';
 
 /*
- * Every read leaves an entry in the index of due targets behind. Postgres removes none of them while somebody holds a
- * snapshot (a long report, a dump, an idle transaction), and a scan from the start of the index visits them all. Due
+ * Every read leaves a dead entry in the index of due targets. Postgres can't remove these entries while somebody holds
+ * a snapshot (a long report, a dump, an idle transaction), and a scan from the start of the index visits them all. Due
  * times only grow, so a scan can begin at the oldest target that is still pending.
  */
 
@@ -12,8 +12,7 @@ import { type Priority, priorities } from './targets.ts';
 export interface DueFloor {
   of(priority: Priority): Date | '-infinity';
   /**
-   * Raises the floor to the oldest pending target. From time to time, scans from the start of the index to find the
-   * exceptions.
+   * Raises the floor to the oldest pending target. Sometimes scans from the start of the index, to find the exceptions.
    */
   raise(): Promise<void>;
 }
@@ -22,8 +21,8 @@ export interface DueFloor {
 const commitsWithin = sql`interval '2 seconds'`;
 
 /**
- * Milliseconds between two scans from the start of the index, and the share of the time that they may take. They find
- * targets that became due below the floor: their transaction was long, or their kind isn't parked any more.
+ * Milliseconds between two scans from the start of the index, and the share of time that they may take. Such a scan
+ * finds targets that became due below the floor, because their transaction was long or their kind was parked.
  */
 const scanEveryMs = 5_000;
 const maxScanEveryMs = 60_000;

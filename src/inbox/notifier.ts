@@ -27,7 +27,7 @@ export function queueOf(kind: TargetKind): QueueName {
 /** The kinds that the workers of each queue read. */
 export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.groupBy(targetKinds, queueOf);
 
-/** Enqueues due targets. Best effort: the sweep reads what is lost here. */
+/** Enqueues due targets, as best effort: the sweep reads whatever is lost here. */
 export interface Notifier {
   /** Enqueues the targets in the background, each once. */
   notify(due: readonly DueTarget[]): void;
@@ -77,7 +77,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
             'The queue accepts no jobs; targets are read without them, some seconds later',
           );
         isFailing = true;
-        // What is due meanwhile goes along with the next try. The sweep reads it anyway.
+        // Targets that become due during the pause join the next try. The sweep reads them anyway.
         await sleep(failedRestMs, undefined, { ref: false });
       }
     }

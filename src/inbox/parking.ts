@@ -4,12 +4,12 @@ import type { TargetKind } from './targets.ts';
 /** Kinds whose reads are parked now. */
 export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
 
-/** Seconds for which a refused stream is parked: one request a kind tries again then. */
+/** Seconds for which a refused stream is parked. Then one request of each kind tries again. */
 const waitSeconds = 15;
 
 /**
- * Parks the stream of a kind, because the API key is refused or lacks a scope: its targets wait, other kinds are read.
- * Of simultaneous refusals, the first one is stored.
+ * Parks the stream of a kind, because the service refuses the API key or the key lacks a scope: targets of this kind
+ * wait, other kinds are read. Of simultaneous refusals, the first is stored.
  */
 export async function parkStream(
   db: Database,
@@ -27,7 +27,7 @@ export async function parkStream(
 }
 
 /**
- * Resumes the streams of these kinds. Those that no missing scope parked try again at once, since the key is accepted.
+ * Resumes the streams of these kinds. Other streams try again at once, unless they lack a scope: the key is accepted.
  */
 export async function resumeStreams(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(db, sql`delete from ops.streams where kind = any(${kinds})`);

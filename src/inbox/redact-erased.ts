@@ -7,7 +7,7 @@ import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
 export const erasedRefreshMs = 2_000;
-/** A body with more numbers can't be judged in time, and isn't kept. */
+/** A body with more numbers than this can't be checked in time, so it isn't kept. */
 const maxNumbers = 20_000;
 
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
@@ -16,7 +16,7 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   let newest = '';
 
   async function refresh(): Promise<void> {
-    // Also a row if there are none any more: the database can go back in time.
+    // Returns a row even if there are no erasures any more: the database can go back in time.
     const rows = await query(
       db,
       sql<{ hashes: (string | null)[]; salt: string; state: string }>`
@@ -62,7 +62,7 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
         const { targets, body, unread } = delivery;
         const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? namesErased(key) : calls.has(key)));
         if (!isOfErased && !namesErased(body) && !namesErased(unread?.toString('latin1') ?? '')) return delivery;
-        // Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person.
+        // Call targets stay: a call id identifies nobody, and the mirror keeps calls without the person.
         const left = targets.filter(({ kind, key }) => kind !== 'thread' || !namesErased(key));
         return { ...delivery, body: '', unread: undefined, isErased: true, targets: left };
       });

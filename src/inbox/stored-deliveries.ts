@@ -28,9 +28,9 @@ export interface StoredDelivery {
   readonly targets: readonly string[];
   readonly isRecognized: boolean;
   readonly isErased: boolean;
-  /** Without secrets and addresses; empty when it is erased, or not read. */
+  /** Without secrets and addresses. Empty if it was erased or couldn't be read. */
   readonly body: string;
-  /** How many bytes of a body that couldn't be read are kept in `secrets.bodies`. */
+  /** The bytes of a body that couldn't be read, as kept in `secrets.bodies`. */
   readonly unreadBytes: number | null;
 }
 
@@ -87,7 +87,7 @@ export async function replayDelivery({ db, notify }: InboxDeps, id: string): Pro
   return { deliveries: 1, targets: targets.length };
 }
 
-/** Marks the targets of all deliveries since a moment dirty, to be read after live targets. */
+/** Marks the targets of all deliveries since a moment dirty. They are read after live targets. */
 export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayResult> {
   return inBatches(deps, sql`received_at >= ${since}`, async (tx, deliveries) => {
     const targets = deliveries.map(({ id, targets }) => ({ id, targets: targets.flatMap(parseTarget) }));
@@ -103,8 +103,8 @@ export async function unreadBody(db: Database, id: string): Promise<Buffer | und
 }
 
 /**
- * Extracts references from the deliveries that weren't recognized with this release, and marks their targets dirty.
- * Counts the deliveries that are recognized now.
+ * Parses deliveries that weren't recognized again, with this release, and marks their targets dirty. Returns the number
+ * of deliveries that are recognized now.
  */
 export async function reparseDeliveries(deps: InboxDeps, signal?: AbortSignal): Promise<ReplayResult> {
   const lines = new Set(await ourLines(deps.db));
@@ -201,7 +201,7 @@ async function inBatches(
 }
 
 /**
- * Marks the targets of deliveries dirty, each once: with rank `bulk` those of deliveries with many references, else
+ * Marks the targets of deliveries dirty, each once: with rank `bulk` for deliveries with many references, else
  * `priority`.
  */
 async function markRanked(
@@ -222,7 +222,7 @@ async function markRanked(
   return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()]) };
 }
 
-/** Parses `kind key`; empty for a kind that only another release knows. */
+/** Parses `kind key`. Empty for a kind that only another release knows. */
 function parseTarget(name: string): Target[] {
   const [kind, key] = name.split(/ (.*)/s, 2);
   const known = targetKinds.find((each) => each === kind);

@@ -11,12 +11,12 @@ import { parkedKinds } from './parking.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
 
 /*
- * A job is only a hint that a target is due. The sweep reads what has no job, straight from `ops.sync_targets`:
+ * A job only announces that a target is due. The sweep reads targets without a job, straight from `ops.sync_targets`:
  * history, rechecks, retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs
  * seconds.
  */
 
-/** Milliseconds between two sweeps that nobody asked for. */
+/** Milliseconds between two sweeps that nothing triggered. */
 const everyMs = 30_000;
 /** Milliseconds after which a job that no worker took counts as lost. */
 const lostAfterMs = 5_000;
@@ -33,7 +33,7 @@ export interface SweepDeps {
 }
 
 export interface Sweep extends Pick<Loop, 'kick'> {
-  /** Begins no more reads, and ends those in hand: shortly before `deadlineMs` by their signal. */
+  /** Begins no more reads. Aborts running reads shortly before `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
 
   async function sweep(signal: AbortSignal): Promise<void> {
     await floor?.raise();
-    // Mostly there is none, which one statement tells.
+    // Usually no target is overdue: one statement tells.
     if (!(await isAnyOverdue(db, allKinds, overdue))) return;
     const isHeldBack = await isStrained(db);
     for (const [queue, reading] of inHand) {
@@ -111,7 +111,7 @@ async function isAnyOverdue(db: Database, kinds: readonly TargetKind[], overdue:
   return row?.is_any === true;
 }
 
-/** Whether a live read or one of history has been due for longer than this: more is to be read than workers can. */
+/** Whether a live or history read has been due for longer than this: the workers can't keep up. */
 export async function areReadsLate(db: Database, seconds: number): Promise<boolean> {
   const [row] = await query(
     db,
@@ -145,12 +145,12 @@ function markOverdue(
   );
 }
 
-/** The last one or two reads of the target failed, but not because it wasn't found. */
+/** The last one or two reads of the target failed, but not because the service didn't find it. */
 export const isRetrying = sql`last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
 
 /**
- * Whether the service is overloaded: some live reads, which go first, are being retried after more than the two seconds
- * that a single failure costs. Reads long overdue or far off say nothing about the present load.
+ * Whether the service is overloaded: some live reads are being retried after more than the two seconds that a single
+ * failure costs. Ignores reads that are long overdue or far off, because they say nothing about the present load.
  */
 async function isStrained(db: Database): Promise<boolean> {
   const [row] = await query(

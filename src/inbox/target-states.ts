@@ -1,7 +1,10 @@
 import { type Database, query, relation, sql } from '../db/database.ts';
 import type { Target } from './targets.ts';
 
-/** Whether a target (`r` of ops.sync_targets) is pending, and whether reads of its kind wait for a permission. */
+/**
+ * Whether a target (`r` of ops.sync_targets) is pending, and whether its kind is parked until the API key gets a
+ * permission.
+ */
 export const isPending = sql`r.dirty_version > r.clean_version`;
 export const isParked = sql`r.kind in (select kind from ops.streams)`;
 
@@ -20,8 +23,7 @@ export interface TargetState extends Target {
   readonly readAt: Date | null;
   readonly isPending: boolean;
   /**
-   * When a job was enqueued. Measured in the transaction of the delivery, which starts just before the delivery is
-   * stored.
+   * When a job was enqueued: measured in the delivery's transaction, which starts just before the delivery is stored.
    */
   readonly enqueuedAt: Date | null;
   readonly dueAt: Date;

@@ -32,9 +32,9 @@ export const priorities = { live: 0, history: 1 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 /**
- * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed-targets.ts`). A target that
- * only deliveries name and no read has found may not exist. It is first read like a live one, and deferred if that read
- * doesn't find it. A target of a delivery with many references is deferred at once (`bulk`).
+ * Ranks of deferred targets, which are read slowly, after all others (`sync/unconfirmed-targets.ts`). A target that
+ * only deliveries name and no read has found may not exist. Its first read is like a live one; if that doesn't find it,
+ * it is deferred. A target of a delivery with many references is deferred at once (`bulk`).
  */
 export const unconfirmed = { single: 2, bulk: 3 } as const;
 
@@ -63,17 +63,15 @@ export interface DirtyTarget extends Target {
   readonly deliveryId?: string | undefined;
 }
 
-/**
- * The minimum time between two reads of a target, by how the last one finished: bursts coalesce, refusals cost little.
- */
+/** Milliseconds between two reads of a target, by the last result: bursts are coalesced, and refusals cost little. */
 const pauses = { activeMs: 200, refusedMs: 60_000 };
 
 /** Targets due later than this are left to the sweep; the notifier keeps nearer ones in memory. */
 const nearMs = 2_000;
 
 /**
- * SQL for `enqueued_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the
- * sweep, which reads it when it is due.
+ * SQL for `enqueued_at` of a target that is due at `due`. History, and targets that are due later, don't count as
+ * enqueued: the sweep reads them when they are due.
  */
 export function enqueuedAt(due: string, priority: string): string {
   return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;

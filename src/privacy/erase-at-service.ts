@@ -18,7 +18,7 @@ export interface ServiceErasure {
 
 /**
  * Lists what to delete at the service: the thread with the number on each line, mirrored or not, and each mirrored text
- * of its groups: a delete can't address a group.
+ * of its groups, because a delete can't address a group.
  */
 export async function listErasableAtService(db: Database, number: string): Promise<ErasableAtService[]> {
   const spellings = spellingsOf(number);
@@ -41,8 +41,8 @@ export async function listErasableAtService(db: Database, number: string): Promi
 }
 
 /**
- * Deletes at the service, one after the other, and returns what the service refused. Rejects with `ServiceError` when
- * the service is unreachable or rejects the credential; the caller then repeats the whole list.
+ * Deletes at the service, one after the other, and returns the refused ones. Rejects with `ServiceError` if the service
+ * is unreachable or rejects the credential; the caller then repeats the whole list.
  */
 export async function eraseAtService(
   { conversations }: Pick<Service, 'conversations'>,

@@ -5,10 +5,7 @@ import type { JsonRow } from '../warehouse/held-calls.ts';
 import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
 
-/**
- * A condition: whether a text names one of the numbers `$1`. Most texts lack the digits `$2`, with which all of them
- * end.
- */
+/** A condition: a text names one of the numbers `$1`. Most texts lack `$2`, the last digits of all of them. */
 function names(text: string): string {
   return `(strpos(translate(${text}, '+() .-', ''), $2) > 0 and ops.names_number(${text}, $1))`;
 }
@@ -16,8 +13,8 @@ function names(text: string): string {
 const numbersAndEnd = (spellings: readonly string[]) => [spellings, spellings[0]?.slice(-6)] as const;
 
 /**
- * Empties the deliveries that name a number or refer to its calls, deletes bodies that nobody could read and that
- * contain its digits, and deletes the sync targets of its threads. The first spelling is the number itself.
+ * Empties the deliveries that name a number or refer to its calls. Deletes unreadable bodies that contain its digits,
+ * and the sync targets of its threads. The first spelling is the number itself.
  */
 export async function eraseInbox(
   tx: Transaction,
@@ -61,7 +58,7 @@ export async function eraseInbox(
      where kind = 'thread' and $1 && regexp_split_to_array(key, '[/,]') returning 1`,
     [spellings],
   );
-  // What the service said about a read may name the person.
+  // The service's error for a read may name the person.
   const errors = await query(
     tx,
     `update ops.sync_targets set last_error = null
@@ -201,7 +198,7 @@ export async function eraseParty(
     [callIds],
   );
   const belongings = await eraseCalls(tx, callIds);
-  // What followed from the parties goes with them.
+  // Facts that followed from the parties are erased with them.
   await recordFollowing(tx, { calls: await refreshFacts(tx, callIds) });
   return {
     ...belongings,
@@ -224,7 +221,7 @@ export async function eraseNumbered(tx: Transaction, spellings: readonly string[
   return removed;
 }
 
-/** Removes the texts and the number from the ledger: amounts spent stay, and waiting sends aren't sent. */
+/** Removes the texts and the number from the ledger. Amounts spent stay, and waiting sends are dropped. */
 export async function eraseSends(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
   const rows = await query(
     tx,
@@ -235,8 +232,8 @@ export async function eraseSends(tx: Transaction, spellings: readonly string[]):
 }
 
 /**
- * Records the opt-outs of the other members of a number's groups, and their texts that may be one. Call it before
- * {@link eraseTexts}, which deletes these groups with the texts.
+ * Records the opt-outs of the other members of a number's groups, and their texts that may be opt-outs. Call it before
+ * {@link eraseTexts}, which deletes these groups and their texts.
  */
 export async function preserveOptOuts(tx: Transaction, spellings: readonly string[]): Promise<void> {
   await query(

@@ -32,9 +32,7 @@ interface ErasureDeps {
   readonly knownAfterMs?: number;
 }
 
-/**
- * What an erasure removed, or would remove: rows by table, and jobs under `queues`. Tables without any are left out.
- */
+/** What an erasure removed, or would remove: rows by table, and jobs as `queues`. Leaves out tables without any. */
 export interface Erasure {
   /** Only the last four digits. */
   readonly number: string;
@@ -60,8 +58,8 @@ export async function previewErasure(db: Database, number: string): Promise<Eras
 
 /**
  * Removes a person, by normalised number, from all tables and queues, and keeps them out from now on. Deletes their
- * threads, groups included, but keeps opt-outs of other members. Rows of calls stay without the person. Safe to repeat.
- * Rejects with `NotErasable`, and with `QueueUnavailable` if only the queues can't be reached.
+ * threads, groups included, but keeps opt-outs of other members. Calls stay without the person. Safe to repeat. Rejects
+ * with `NotErasable`, and with `QueueUnavailable` if only the queues can't be reached.
  */
 export async function eraseNumber(deps: ErasureDeps, number: string): Promise<Erasure> {
   const { db, queues, knownAfterMs = defaultKnownAfterMs } = deps;
@@ -95,10 +93,7 @@ async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
   ]);
 }
 
-/**
- * Serialized, because a receiver loads only erasures with a higher id than the newest it knows: ids must be committed
- * in order.
- */
+/** Serialized: a receiver loads only erasures with a higher id than its newest, so ids must commit in order. */
 async function storeHash(db: Database, number: string): Promise<void> {
   const otherSpellings = spellingsOf(number).filter((spelling) => spelling !== number);
   await inTransaction(db, async (tx) => {
@@ -168,9 +163,7 @@ export function erasableNumber(text: string): string {
   return typed.number;
 }
 
-/**
- * Rejects with `NotErasable` for a number of the account itself: most rows contain it, and it identifies no customer.
- */
+/** Rejects with `NotErasable` for a number of the account: most rows contain it, and it identifies no customer. */
 export async function refuseOwnNumber(db: Database, number: string): Promise<void> {
   const [own] = await query(
     db,

@@ -12,11 +12,11 @@ interface Content {
   readonly kind: keyof RetentionDays;
   /** The table whose rows are counted. */
   readonly table: string;
-  /** An indexed time, from which its days are counted, and its table. */
+  /** An indexed time from which the days are counted, and its table. */
   readonly time: { readonly table: string; readonly column: string };
   /** Removes content where a condition holds, at most `maxAtOnce` rows, and returns a row for each. */
   remove(condition: RawBuilder<unknown>): RawBuilder<unknown>;
-  /** What counts where that time is missing; undefined if it never is. */
+  /** The time to use if that one is missing; undefined if it never is. */
   readonly otherwise?: RawBuilder<unknown>;
 }
 
@@ -34,8 +34,8 @@ const ownerOf = (text: string) => sql`${sql.ref(`${text}.conversation_id`)} || '
 const words = sql.join(wordColumns.map((column) => sql.ref(`t.${column}`)));
 
 /*
- * Rows keep their figures. Their hashes stay where they cover too many words to be guessed; the hash of a text is
- * removed. Nothing sets `changed_at`: at the service, nothing changed, and threads that changed are read again.
+ * Rows keep their figures. A hash stays if it covers too many words to be guessed; the hash of a text is removed.
+ * Nothing sets `changed_at`: at the service nothing changed, and threads that changed are read again.
  */
 const contents: readonly Content[] = [
   {
@@ -114,7 +114,7 @@ const contents: readonly Content[] = [
 
 /** Removes the content that is older than RETENTION_DAYS, and deliveries that are older than the shortest of these. */
 export function createRetention({ db, log, days }: { db: Database; log: Log; days: RetentionDays }) {
-  /** Up to where each content was removed, less a day: the clocks of the processes that write may differ. */
+  /** Up to where each content was removed, less a day: the clocks of the writing processes may differ. */
   const removedUntil = new Map<Content, string>();
 
   async function removeExpired(removed: Record<string, number>, signal: AbortSignal): Promise<void> {
@@ -135,9 +135,9 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
 
   return {
     /**
-     * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the
-     * others return at once. The first round looks at everything, the next at what expired since the last, and a day
-     * before that.
+     * Removes expired content in short transactions and counts the rows by table. One process works at a time; the
+     * others return at once. The first round visits everything, later ones what expired since the last round and the
+     * day before.
      */
     async round(signal: AbortSignal): Promise<Removed> {
       if (Object.keys(days).length === 0) return {};
@@ -152,7 +152,7 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
   };
 }
 
-/** Another process removes content at this moment; the lock is taken for each transaction, so that none stays open. */
+/** Another process is removing content. The lock is taken for each transaction, so that none stays open. */
 class LeftToAnother extends Error {}
 
 /** Removes content up to a moment and yields the count of each transaction. Throws {@link LeftToAnother}. */
@@ -169,7 +169,7 @@ async function* removeUntil(db: Database, content: Content, from: string | undef
     }
   }
   if (otherwise) yield* inBatches(sql`${at} is null and ${otherwise} < ${until}::timestamptz`);
-  // Day by day, so that no statement passes over all the rows that are done.
+  // Day by day, so that no statement passes over all rows that are already done.
   for (let next = from ?? '-infinity'; ; ) {
     const [part] = await query(
       db,

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import type { Log } from '../shared/log.ts';
 
 /**
- * Ends this process once its event loop has been stuck for so many seconds: it then reads nothing, answers nobody and
- * ignores SIGTERM. Whoever runs it starts it again, and what it read is read again (`inbox/claims.ts`).
+ * Kills this process once its event loop has been stuck for so many seconds: a stuck process reads nothing, answers
+ * nobody and ignores SIGTERM. A supervisor has to start it again. Its reads are then repeated (`inbox/claims.ts`).
  */
 export function startHeartbeat(log: Log, stuckSeconds = 30): { stop(): Promise<void> } {
   // A debugger stops the event loop on purpose.

@@ -16,11 +16,11 @@ import { recordGaps } from '../sync/subscriptions/store.ts';
  *          ─▶ every process, at its next report: what it accepted lately is read again ─▶ an operator resumes the sends
  */
 
-/** What a process sees at a report. */
+/** The state of `ops.last_report`, as one report of a process finds it. */
 export interface Report {
-  /** Of all processes, with this report unless some are lost. */
+  /** Reports of all processes, including this one. Lower than before if reports were lost. */
   readonly count: number;
-  /** When the one before was. */
+  /** When the previous report was made. */
   readonly reportedAt: Date;
   /** When somebody last noticed that the database went back. */
   readonly noticedAt: Date | null;
@@ -28,7 +28,7 @@ export interface Report {
   readonly server: string | null;
 }
 
-/** CTEs that count a report, unless some are lost since `known`: `before`, and `counted`. */
+/** CTEs `before` and `counted`: count this report, unless the database has fewer reports than `known`. */
 export const countingReport = (known: Pick<Report, 'count'> | undefined) => sql`
   before as (select report_count, reported_at, noticed_at from ops.last_report for update),
   counted as (
@@ -41,11 +41,11 @@ export const reportColumns = sql`coalesce((select report_count from counted), re
   noticed_at as "noticedAt", ops.server_identity() as server`;
 
 /**
- * What was written so long before the last report may be lost too: another process may have reported since the database
- * went back.
+ * Writes this long before the last report may be lost too: another process may have reported after the database went
+ * back.
  */
 const overlapMs = 15 * 60_000;
-/** Accepted targets that are read at once. */
+/** Up to so many accepted targets are read like live ones. */
 const maxAtOnce = 2_000;
 
 /** Compares the reports of one process. */
@@ -57,10 +57,10 @@ export function watchForLostWrites({
 }: Pick<Context, 'database' | 'notifier' | 'accepted' | 'log'>) {
   let known: Report | undefined;
 
-  /** Has what this process accepted lately read again. Like all that only deliveries name, it may not exist. */
+  /** Reads again what this process accepted lately. Such targets may not exist, like all that only deliveries name. */
   async function readAgain(): Promise<void> {
     const targets = accepted.targets();
-    // Many are read behind new ones.
+    // More than that are read behind new ones.
     const priority = targets.length > maxAtOnce ? unconfirmed.bulk : unconfirmed.single;
     notifier.notify(
       await markDirty(
@@ -72,9 +72,9 @@ export function watchForLostWrites({
   }
 
   return {
-    /** The last report that nothing was lost before. */
+    /** The last report after which no writes were lost. */
     known: () => known,
-    /** Compares a report with the one before. If it rejects, the next one notices the same. */
+    /** Compares a report with the previous one. If this rejects, the next report repeats it. */
     async compare(report: Report): Promise<void> {
       const difference = known && compareReports(known, report);
       if (known && difference === 'went_back') {
@@ -90,7 +90,7 @@ export function watchForLostWrites({
   };
 }
 
-/** Whether the database went back between two reports of a process, or somebody has noticed so. */
+/** Whether the database went back between two reports of a process, or another process or operator has noticed that. */
 export function compareReports(before: Report, now: Report): 'went_back' | 'noticed' | undefined {
   const noticed = (now.noticedAt?.getTime() ?? 0) - (before.noticedAt?.getTime() ?? 0);
   if (noticed > 0) return 'noticed';
@@ -98,13 +98,13 @@ export function compareReports(before: Report, now: Report): 'went_back' | 'noti
   return isOther || now.count < before.count || noticed < 0 ? 'went_back' : undefined;
 }
 
-/** How far a read that began before the loss may be ahead in its number. */
+/** How far the number of a read that began before the loss may be ahead of the sequence. */
 const skippedReads = 1_000_000;
 const reason = 'the database went back in time';
 
 /**
- * From its commit on nothing is sent, rules act on nothing older, and what the service had since the last report that
- * is left, or since `from`, is searched.
+ * Once this commits, nothing is sent and rules ignore older events. What the service had since the last remaining
+ * report, or since `from`, is searched for.
  */
 export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly from: Date; readonly until: Date }> {
   return inTransaction(db, async (tx) => {
@@ -124,7 +124,7 @@ export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly
     await dropWaitingActions(tx, reason);
     await unproveSpan(tx, span, reason);
     await recordGaps(tx, span.from, reason);
-    // A read that began before the loss must not count as newer than those that begin now.
+    // Reads that began before the loss must not count as newer than reads that begin now.
     await query(tx, sql`select setval('ops.fetch_seq', nextval('ops.fetch_seq') + ${skippedReads}::integer)`);
     return span;
   });

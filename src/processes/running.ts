@@ -7,10 +7,7 @@ import { startLoop } from '../shared/loop.ts';
 import { receiverAt } from '../sync/subscriptions/matching.ts';
 import { countingReport, type Report, reportColumns, watchForLostWrites } from './lost-writes.ts';
 
-/**
- * A running process, as it last reported itself. All seconds are measured up to that report, since it may have ended
- * right after.
- */
+/** A running process, as it last reported itself. Seconds are measured up to that report. */
 export interface RunningProcess {
   /** `start` is both of the others. */
   readonly role: 'web' | 'worker' | 'start';
@@ -22,8 +19,7 @@ export interface RunningProcess {
   /** Identifies the address at which it receives webhooks. Null if it has none. */
   readonly addressHash: string | null;
   /**
-   * Seconds for which every request has failed, once that counts as an outage (`CircuitBreaker.failingMs`). Null
-   * otherwise.
+   * Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`). Null otherwise.
    */
   readonly failingSeconds: number | null;
   /** Why the account that answers isn't the mirrored one. Null if it is, or hasn't been checked yet. */
@@ -52,8 +48,8 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
 }
 
 /**
- * Reports this process to the others until `stop`: its role, its RULES_MODE if it is a worker, and whether the service
- * answers. The same statement notices when the database went back in time (`lost-writes.ts`).
+ * Reports this process to the others every few seconds until `stop`. The same statement notices when the database went
+ * back in time (`lost-writes.ts`).
  */
 export function reportProcess(context: Context, role: RunningProcess['role']) {
   const {
@@ -87,7 +83,7 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
     const names = Object.keys(facts).map((name) => sql.ref(name));
     const [seen] = await query(
       db,
-      // Killed processes leave their rows.
+      // Killed processes leave their rows behind.
       sql<Report>`with gone as (
           delete from ops.processes where seen_at < now() - interval '1 day' and process_id <> ${processId}
         ), reported as (
@@ -111,7 +107,8 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
 }
 
 /**
- * Compares the connections of all running processes with the limit. Without processes, assumes one web and one worker.
+ * Compares the connections of all running processes with Postgres's limit. Without processes, assumes a web and a
+ * worker.
  */
 export async function readConnections(db: Database, poolSize: number): Promise<ReturnType<typeof judgeConnections>> {
   const limits = await query<ConnectionLimit>(db, connectionLimits, []);

@@ -41,7 +41,7 @@ export type WorkerTuning = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
 export interface StoreHealth {
   readonly isReachable: boolean;
-  /** Why not, in one sentence, if known. */
+  /** The reason in one sentence, if known. */
   readonly reason?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface QueueStore {
   openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
   /** The jobs of a queue that aren't running. */
   pendingJobs(queue: BullQueue): Promise<readonly PendingJob[]>;
-  /** Removes the store's record of past jobs of a queue, since it names their targets. */
+  /** Removes the store's record of past jobs of a queue, because the record names their targets. */
   forgetEvents(queue: BullQueue): Promise<void>;
   health(): Promise<StoreHealth>;
   /** Maximum number of Postgres connections with this many workers. */

@@ -10,7 +10,7 @@ const refusedMs = 30_000;
 export interface OutageLog {
   report(error: unknown): void;
   recovered(): void;
-  /** The last error of half a minute that says that the store's user may not run a command. */
+  /** The last error within half a minute that says that the store's user may not run a command. */
   refusal(): Error | undefined;
   /** Stops logging, because connections that are being closed report errors. */
   end(): void;
@@ -59,7 +59,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
   };
 }
 
-/** Whether the user of Redis may not run a command: by itself, or in a script, where Redis 7.0 doesn't name it. */
+/** Whether the user of Redis may not run a command. In a script, Redis 7.0 doesn't name the command. */
 export function lacksCommand({ message }: Error): boolean {
   return /^NOPERM |^ERR The user executing the script can't run/.test(message);
 }

@@ -18,9 +18,9 @@ import type { OutageLog } from './outage-log.ts';
 
 const schema = 'bullmq';
 /**
- * Lock timeouts of the library's statements. A producer's statement must fail long before the client gives up on its
- * connection, which would otherwise keep waiting: several queues can fail one after the other, and the health check of
- * the store needs a connection too.
+ * Lock timeouts of the library's statements. A producer's statement must fail long before its client gives up, because
+ * the abandoned statement would keep waiting on its connection. Several queues can fail in a row, and the health check
+ * needs a connection too.
  */
 const lockTimeouts = { producers: `${queueTiming.timeout / 4}ms`, jobs: '10s' } as const;
 
@@ -29,7 +29,7 @@ export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
 /**
  * Migrates the schema `bullmq`. Safe while other versions run, and for two processes at once. Rejects with a lock
- * timeout (`isLockTimeout`) after a second: the library takes an advisory lock, which any role may be holding.
+ * timeout (`isLockTimeout`) after a second: the library takes an advisory lock, which any role can hold.
  */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
   await withClient({ connectionString: databaseUrl }, async (client) => {
@@ -54,8 +54,8 @@ async function isNewest(client: Client): Promise<boolean> {
 }
 
 /**
- * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all
- * workers. Workers also poll, in case that connection dies unnoticed. Rejects if the schema is missing or not migrated.
+ * Queues in Postgres: one small pool for all producers, one for all workers, and one connection on which all workers
+ * listen. Workers also poll, in case that connection dies unnoticed. Rejects if the schema is missing or not migrated.
  */
 export async function createPostgresStore(
   databaseUrl: string,
@@ -69,8 +69,8 @@ export async function createPostgresStore(
   const bull = withBackend(createBackend);
   const opened: Pool[] = [];
   const open = (use: keyof typeof lockTimeouts, config: PoolConfig) => {
-    // The library's statements name no schema, and its functions take advisory locks, which any role may be holding.
-    // Jobs are hints: the sweep reads what a crash of Postgres made them forget.
+    // The library's statements name no schema, and its functions take advisory locks, which any role can hold. Commits
+    // needn't wait for the disk: the sweep reads the targets of jobs that a crash of Postgres lost.
     const onConnect = prepareSession(databaseUrl, {
       ...{ search_path: schema, lock_timeout: lockTimeouts[use], synchronous_commit: 'off' },
     });
@@ -99,7 +99,7 @@ export async function createPostgresStore(
       );
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },
-    // The library makes a round trip for each job, which takes longer than anybody waits for when thousands wait.
+    // The library makes a round trip for each job, which takes too long when thousands of jobs wait.
     pendingJobs: async ({ name }) =>
       (await producers.query<PendingJob>(`select id, data from job where queue = $1 and state <> 'active'`, [name]))
         .rows,
@@ -119,15 +119,15 @@ export async function createPostgresStore(
 }
 
 /**
- * On the first connection of each queue and worker, the library reads the schema version. It never retries after a
- * failure: all later statements fail too, and a worker repeats them without a pause. The store has read the version
- * already.
+ * On the first connection of each queue and worker, the library reads the schema version. If that fails, it never
+ * retries: all later statements fail too, and a worker repeats them without a pause. The store has already read the
+ * version.
  */
 class ReadyConnection extends PostgresConnection {
   override async waitUntilReady(): Promise<void> {}
 }
 
-/** After a failed wait for jobs, the library would rely on notifications alone, for up to an hour. */
+/** After a failed wait for jobs, the library would rely on notifications alone for up to an hour. */
 class PollingBackend extends PostgresQueueBackend {
   override get maximumBlockTimeout(): number {
     return queueTiming.pollEvery / 1_000;
@@ -162,7 +162,7 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     return opening;
   }
 
-  // After a switchover, the old server may keep this connection, on which nothing arrives any more.
+  // After a switchover, the old server may keep this connection open, but nothing arrives on it any more.
   jobs.on(writesRefused as 'error', () => {
     const refused = new Error('Connection ended, since Postgres takes no writes');
     void shared?.then(({ client, isOver }) => isOver || client.emit('error', refused)).catch(() => undefined);
@@ -172,9 +172,7 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     shared = undefined;
   }
 
-  /**
-   * Destroys a connection that is broken or still listens. Others may still hold it; the next caller gets a new one.
-   */
+  /** Destroys a connection that is broken or still listens. The next caller gets a new one. */
   function end(connection: SharedConnection): void {
     if (connection.isOver) return;
     connection.isOver = true;
@@ -208,8 +206,8 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
           return result;
         });
         connection.lastQuery = answer.catch((error: Error) => {
-          // The library replaces a connection only after an error event, and a broken connection may have emitted its
-          // own before.
+          // The library replaces a connection only after an error event, which a broken connection may have emitted
+          // earlier.
           if (!connection.isOver) client.emit('error', error);
           else for (const [event, listener] of [...own]) if (event === 'error') listener(error);
         });

@@ -247,7 +247,7 @@ async function forgetJobs(
 }
 
 /**
- * After an error of the store, unless its connection is lost, the library would ask for the next job without a pause.
+ * After an error of the store, the library would ask for the next job without a pause, unless the connection is lost.
  */
 function restAfterErrors(worker: BullWorker, ms: number): void {
   const library = worker as unknown as { moveToActive(...given: unknown[]): Promise<unknown> };
@@ -261,7 +261,7 @@ function restAfterErrors(worker: BullWorker, ms: number): void {
 
 /** The part of a deadline that is left for aborted handlers. */
 const cancelMs = 1_000;
-/** How long closing an idle worker waits for its store, which may be unavailable. */
+/** Milliseconds that closing an idle worker waits for its store. */
 const storeMs = 1_000;
 const checkMs = 50;
 
@@ -309,7 +309,7 @@ function createQueueWorker(
     if (running > 0) {
       log.warn({ queue }, 'A worker was still busy at its deadline; another worker takes its jobs');
       worker.cancelAllJobs('the worker is closing');
-      // A handler that ends now still returns its job. Otherwise the job's lock expires.
+      // A handler that ends now still completes its job. Otherwise the job's lock expires.
       if (await withTimeout(forCancelled, closed, () => false)) return;
     }
     // The next worker must not get a connection that is closing.

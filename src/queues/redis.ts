@@ -13,10 +13,10 @@ type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 /** After a failover, the address leads to another Redis, but connections to the old one stay open. */
 const isFailedOver = ({ message }: Error) => /\b(?:READONLY|MASTERDOWN)\b/.test(message);
 
-/** If the user may not run INFO, the library's check would fail once, and with it every later command. */
+/** If the user may not run INFO, the library's version check fails once, and every later command fails with it. */
 const skipVersionCheck = true;
 
-/** After a read-only refusal, a new connection proves nothing about writes for so many milliseconds. */
+/** For so many milliseconds after a read-only refusal, a new connection doesn't prove that writes work. */
 const quietMs = 5_000;
 
 /**
@@ -39,8 +39,8 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   function connect(extra: ConnectionOptions): Redis {
     const redis = watch(new Redis(address, { ...options, reconnectOnError, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
-    // The library opens blocking connections itself. Tracking them lets us close them when Redis doesn't answer. Idle
-    // ones receive nothing, so they have no socket timeout; the library monitors them.
+    // The library opens blocking connections itself. We track them, to close them when Redis doesn't answer. Idle ones
+    // receive nothing, so they have no socket timeout; the library monitors them.
     redis.duplicate = (override) => watch(duplicate({ ...override, socketTimeout: undefined }));
     return redis;
   }
@@ -141,8 +141,7 @@ function reasonOf(error: Error | undefined): string | undefined {
 const probeScript = `redis.call('set', KEYS[1], '1', 'px', 1000) return redis.call('del', KEYS[1])`;
 
 /**
- * Runs a script on one of our keys, as the queue library does. Returns why Redis refuses it, as a sentence with its
- * remedy.
+ * Runs a script on one of our keys, as the queue library does. Returns Redis's refusal as a sentence with its remedy.
  */
 async function probe(redis: Redis, prefixOf: () => string): Promise<string | undefined> {
   let key: string;

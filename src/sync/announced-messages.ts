@@ -5,8 +5,8 @@ import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
 
 /*
  * An AccountSMS event contains the id of its message (section 6), and so does the answer to our own send. If a read
- * doesn't list that message, or not the receipt of a held message, it was too early and is repeated. The event may also
- * be about the late receipt of an old message: then the thread is read back to that message.
+ * doesn't list that message, or lacks the receipt of a held message, the read was too early and is repeated. An event
+ * may also announce the late receipt of an old message: then the thread is read back to that message.
  */
 
 /** Seconds after an event at which a missing receipt is rechecked. */
@@ -15,14 +15,12 @@ const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
 /** How many of the newest deliveries are searched. In a burst, the read of a later event finds the message. */
 const maxDeliveries = 500;
 
-/** How many messages are remembered whose thread was already read back to them. */
+/** Maximum remembered messages to which a thread was already read back. */
 const maxReached = 10_000;
 
 type Listed = Pick<Message, 'id' | 'delivery'>;
 
-/**
- * Makes a function that finds the messages of a thread that events or sends announced and that no read has found since.
- */
+/** Makes a function that finds the messages of a thread that were announced but that no read has found since. */
 export function createAnnouncedMessages() {
   const alreadyReached = new Set<string>();
 
@@ -36,7 +34,9 @@ export function createAnnouncedMessages() {
       return announced.filter(({ id, isHeld }) => !isHeld && !ids.has(id));
     };
     return {
-      /** Message ids that the read must reach: missing messages once, messages without a receipt at each recheck. */
+      /**
+       * Ids of messages that the read must reach: missing messages once, messages without a receipt at each recheck.
+       */
       wanted: new Set(wanted.map(({ id }) => id)),
       /** Whether a message wanted for the first time is neither listed nor held. */
       isMissed: (listed: readonly Listed[]) => missingFrom(listed).some((missing) => wanted.includes(missing)),

@@ -4,8 +4,8 @@ import { markDirty, type Target } from '../inbox/targets.ts';
 import { threadOf } from '../shared/thread.ts';
 
 /**
- * Makes the workers read a target again now, whether or not a delivery announced it: a thread as a whole, since a usual
- * read stops at messages that are already mirrored. False for the thread of a person who was erased.
+ * Makes the workers read a target again now. A thread is read as a whole: a usual read stops at mirrored messages.
+ * False for the thread of a person who was erased.
  */
 export async function readAgain({ db, notify }: InboxDeps, target: Target): Promise<boolean> {
   const { kind, key } = target;
@@ -18,8 +18,8 @@ export async function readAgain({ db, notify }: InboxDeps, target: Target): Prom
     );
   }
   notify(await markDirty(db, [target]));
-  // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep reads
-  // it.
+  // Usually a failing target keeps its back-off, and a refused one its pause. Here a person asks for the read. The
+  // sweep does it.
   const rows = await query(
     db,
     sql`update ops.sync_targets set due_at = least(due_at, now()),

@@ -25,13 +25,13 @@ export type EntityRead =
   | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
 
 export interface ReadResult {
-  /** What it changes in the mirror; undefined: nothing. */
+  /** The change to the mirror; undefined if there is none. */
   readonly entity?: EntityRead;
   /** Other targets to read because of this result. */
   readonly followUps?: readonly DirtyTarget[];
-  /** Seconds until the same target is due again; undefined when only a new reference makes it due. */
+  /** Seconds until the same target is due again; undefined if only a new reference makes it due. */
   readonly recheckSeconds?: number | undefined;
-  /** What depends on the call row, which the writer locks before it writes. */
+  /** The part of the result that depends on the call row, which the writer locks before it writes. */
   readonly whenHeld?: (held: HeldCall | undefined) => Omit<ReadResult, 'whenHeld'>;
 }
 

@@ -10,8 +10,8 @@ import type { ReadContext } from './read-result.ts';
 import { createThreadReader } from './readers/thread.ts';
 
 /**
- * Reads a thread now, dirty or not, and mirrors it before it resolves. True when the mirror and the service then hold
- * the same messages, or none; false when the answer may be partial. Rejects with a ServiceError.
+ * Reads a thread now, dirty or not, and mirrors it before it resolves. True if the mirror and the service then hold the
+ * same messages, or both none; false if the answer may be partial. Rejects with a ServiceError.
  */
 export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
@@ -20,7 +20,7 @@ export function createThreadRefresh(
     readonly notify: (due: readonly DueTarget[]) => void;
     /** Undefined: links aren't stored. */
     readonly sealer?: LinkSealer | undefined;
-    /** For how many days the content of texts is stored; undefined: for good. */
+    /** Days for which the content of texts is stored; undefined: for good. */
     readonly retentionDays?: number | undefined;
   },
 ): RefreshThread {

@@ -14,8 +14,8 @@ import { momentOf } from '../warehouse/held-calls.ts';
 export const recheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
 /**
- * Seconds between two reads of a list. No other request uses the scope of the lines, so a minute shows that it is
- * revoked.
+ * Seconds between two reads of a list. Only this request uses the scope of the lines, so a minute shows a revoked
+ * scope.
  */
 export const directoryEverySeconds = 60;
 
@@ -81,7 +81,7 @@ const recentThreadEvents = { limit: 10_000, maxAgeSeconds: missingThreadSeconds 
 
 /**
  * Seconds until an empty thread is rechecked, once after each event that referred to it: the API may lag behind the
- * event for longer than the spaced reads last. Undefined without a recent event.
+ * event by more than the spaced reads. Undefined without a recent event.
  */
 export async function untilMissingThreadRecheck(db: Database, key: string, now: Date): Promise<number | undefined> {
   const announcedAt = await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, now);
@@ -105,21 +105,21 @@ export async function isOnlyCandidate(db: Database, key: string): Promise<boolea
   return (await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, new Date())) === undefined;
 }
 
-/** Seconds after the first refusal of a target at which it is read again; then once a day, or less often. */
+/** Seconds after the first refusal at which a target is read again. Later it's read once a day, or less often. */
 const refusedDelays: readonly number[] = [60, 600, 3_600];
 const daySeconds = 86_400;
 
-/** How a read was refused: by permission, or as a request that the service doesn't accept. */
+/** How the service refused a read: for lack of permission, or as a request that it doesn't accept. */
 export type RefusedState = 'forbidden' | 'refused';
 
 /**
- * Seconds until a refused target is read again, since no event announces that a permission was granted. After the first
- * hour, at least a day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads;
- * a malformed target, which may be forged, waits as long as it has been refused.
+ * Seconds until a refused target is read again, because no event announces a new permission. After the first hour, at
+ * least a day. A forbidden call waits as long as it's old, so that a long forbidden history costs few reads. A
+ * malformed target, which may be forged, waits as long as it has been refused.
  */
 export function untilRefusedRecheck(claim: Claim, state: RefusedState, now: Date): number {
   const { kind, key, refusedSeconds = 0 } = claim;
-  // A read may run slightly before it is due.
+  // A read may run slightly before its due time.
   const next = refusedDelays.find((delay) => delay > Math.round(refusedSeconds));
   if (next !== undefined) return next - refusedSeconds;
   if (state === 'refused') return Math.max(daySeconds, refusedSeconds);

@@ -5,26 +5,30 @@ import type { Claim } from '../inbox/claims.ts';
 export type RetryDecision =
   /** Read the target again later. `countsAsAttempt` is false when no request reached the service. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean; readonly isMiss?: boolean }
-  /** The API key may not read this kind of target: all of the kind wait. */
+  /** The API key may not read this kind of target: all targets of the kind wait. */
   | { readonly kind: 'park'; readonly missingScope: string | undefined }
   /** The answer is final until a new reference or a recheck: the same request would get the same answer. */
   | { readonly kind: 'finish'; readonly state: 'gone' | 'forbidden' | 'refused' };
 
-/** Milliseconds before the first, second, … retry; the last wait repeats. */
+/** Milliseconds before each retry; the last wait repeats. */
 const waits = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
 
-/** A longer `Retry-After` is ignored: the service's clock may be wrong, and new events wait behind it. */
+/** A longer `Retry-After` is capped: the service's clock may be wrong, and new events wait behind it. */
 const maxAskedMs = 900_000;
 /** The longest wait of our own that replaces a shorter `Retry-After`. */
 const maxOwnMs = 30_000;
 
 /**
- * Waits between the reads of a missing target. 404 also means "not yours" (section 7), so one is no proof of deletion.
+ * Milliseconds between the reads of a missing target. 404 also means "not yours" (section 7): one doesn't prove a
+ * deletion.
  */
 const missWaits = [5_000, 60_000];
-/** The API can lag behind its events, mostly by less than a second: the first 404 of a new target is no miss. */
+/**
+ * The API can lag behind its events, mostly by less than a second: the first 404 of a new target doesn't count as a
+ * miss.
+ */
 const newTargetWaitMs = 1_000;
-/** Waits for a target known only from deliveries: it may be forged, or not available yet. */
+/** Milliseconds for a target that only deliveries name: it may be forged, or not available yet. */
 const unconfirmedWaits = [newTargetWaitMs, 15_000];
 
 /** Whether one more miss ends its reads. */
@@ -32,7 +36,7 @@ export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
   return misses >= missWaits.length;
 }
 
-/** Decides by the advice of the error (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
+/** Decides by the advice of the error (section 7). `random`, in [0, 1), spreads the retries of many targets. */
 export function decideRetry(
   error: unknown,
   claim: Pick<Claim, 'attempts' | 'misses' | 'isNew' | 'isUnconfirmed' | 'isDeferred' | 'lateMs'>,
@@ -82,7 +86,7 @@ function retryAfter(attempts: number, random: () => number, askedMs?: number): R
   return { kind: 'retry', afterMs, countsAsAttempt: true };
 }
 
-/** Up to a fifth later, never earlier: the service asked for the wait. */
+/** Waits up to a fifth longer, but never shorter: the service asked for the wait. */
 function spread(ms: number, random: () => number): number {
   return ms * (1 + random() / 5);
 }

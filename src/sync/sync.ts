@@ -35,10 +35,10 @@ import { createWriter, type WriterDeps } from './writer.ts';
 const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
 const maxMisses = 4;
 
-/** Wait before a target is read again whose result couldn't be written. */
+/** Milliseconds before a target is read again if its result couldn't be written. */
 const unwrittenPauseMs = 5_000;
 
-/** A job whose target was due this long before it was read came late. */
+/** A job came late if its target had been due for so many milliseconds. */
 const lateMs = 50;
 
 /** How a read ended. `not_pending`: the target wasn't pending. */
@@ -52,9 +52,7 @@ interface EndedRead {
 
 /** How the read for a job ended. */
 export interface JobRead extends Pick<EndedRead, 'outcome'> {
-  /**
-   * Its target was due for a while, or another handler had read it: jobs come more slowly than they could be worked.
-   */
+  /** The target had been due for a while, or another handler had read it: jobs arrive too slowly. */
   readonly isLate: boolean;
 }
 
@@ -102,11 +100,11 @@ export function createSync(deps: SyncDeps) {
   ) as Readonly<Record<QueueName, LimitFunction>>;
 
   const allowance = createAllowance();
-  /** Claims whose read occupies a place of the allowance. */
+  /** Claims whose read takes a place of the allowance. */
   const allowed = new WeakSet<Claim>();
 
   /**
-   * Leases the claims. Unconfirmed targets beyond the allowance are given back, and wait behind all others from now on.
+   * Leases the claims. Unconfirmed targets beyond the allowance are released and wait behind all others from now on.
    */
   async function admit(claimed: readonly Claim[]): Promise<readonly Claim[]> {
     const isAdmitted = (claim: Claim) => {
@@ -116,7 +114,7 @@ export function createSync(deps: SyncDeps) {
       return true;
     };
     const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
-    // A failed release must not keep the others, which occupy their places, from being read.
+    // A failed release must not prevent the reads that already took their places.
     if (later.length > 0)
       await releaseClaims(db, later, { defer: true }).catch(() =>
         later.forEach((claim) => void leases.giveBack(claim)),
@@ -137,7 +135,7 @@ export function createSync(deps: SyncDeps) {
     }
   }
 
-  /** Claims when the queue's limit lets it read: the later the claim, the more references this one read answers. */
+  /** Claims once the queue's limit lets it read: the later the claim, the more references this one read covers. */
   async function readTarget(target: Target, signal: AbortSignal): Promise<EndedRead & JobRead> {
     const fetched = await limits[queueOf(target.kind)](async () => {
       const claim = await claims.add(target);
@@ -148,8 +146,8 @@ export function createSync(deps: SyncDeps) {
   }
 
   /**
-   * Reads the target of a queue that has been due longest; `not_pending` when none is due. Claims before the limit, so
-   * that all handlers that continue at the same time share one statement.
+   * Reads the target of a queue that has been due longest; `not_pending` if none is due. Claims before the limit, so
+   * that handlers that continue at the same time share one statement.
    */
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
@@ -163,7 +161,7 @@ export function createSync(deps: SyncDeps) {
 
   const never = new AbortController().signal;
 
-  /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
+  /** Reads up to `max` deferred targets of some queues. */
   async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
     const claimed = lease(await claimUnconfirmed(db, kinds, max));
@@ -202,7 +200,7 @@ export function createSync(deps: SyncDeps) {
     return { outcome: 'mirrored', isMissed: !isFound };
   }
 
-  /** An answer to a probe, even a refusal of this target, shows that the credential was accepted. */
+  /** An answer to a probe, even a refusal of this target, shows that the service accepts the credential. */
   async function resumeAfterProbe(claim: Claim): Promise<void> {
     const { kind, isProbe } = claim;
     if (!isProbe) return;
@@ -263,14 +261,14 @@ export function createSync(deps: SyncDeps) {
 
   return {
     /**
-     * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome
-     * is kept in the target's row. Rejects when the database can't be reached; the sweep then reads the target again.
+     * Reads a target if it's pending, and mirrors the result. Never rejects for an answer of the service: the target's
+     * row keeps the outcome. Rejects if the database can't be reached; the sweep then reads the target again.
      */
     read: (target: Target, signal: AbortSignal): Promise<JobRead> =>
       timed(target.kind, () => readTarget(target, signal)),
     readNext,
     readUnconfirmed,
-    /** Resolves when no result waits for its commit. */
+    /** Resolves when all results are committed. */
     idle: () => writer.idle(),
   };
 }
@@ -285,12 +283,12 @@ async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
   return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCall(db, key)) !== undefined;
 }
 
-/** Whether an event referred to a thread that doesn't exist. It may have meant a group of the same party. */
+/** Whether an event referred to a thread that doesn't exist: it may have meant a group of the same party. */
 function isUnknownThread({ kind, priority, misses }: Claim, error: unknown): boolean {
   return kind === 'thread' && priority === priorities.live && misses === 0 && isNotFound(error);
 }
 
-/** The result of a final refusal: what it changes in the mirror, and when the target is read again. */
+/** The result of a final refusal: its change to the mirror, and when the target is read again. */
 async function refusedResult(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',

@@ -11,7 +11,7 @@ import { type Loop, startLoop } from '../shared/loop.ts';
  * claimed. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a second.
  */
 
-/** More than all handlers of a process read at a time, so that no read is delayed while every target is found. */
+/** More than all handlers of a process read at a time: no read is delayed while every target is found. */
 const maxMissed = 360;
 const rememberedMs = 60_000;
 
@@ -29,13 +29,13 @@ export function createAllowance() {
     taken -= 1;
   };
   return {
-    /** Takes a place for a read; false when none is free. */
+    /** Takes a place for a read; false if none is free. */
     take(): boolean {
       if (taken >= maxMissed) return false;
       taken += 1;
       return true;
     },
-    /** Frees the place: at once, or after a minute when the read found nothing. */
+    /** Frees the place: at once, or after a minute if the read found nothing. */
     release(isMissed: boolean): void {
       if (isMissed) setTimeout(free, rememberedMs).unref();
       else free();
@@ -43,10 +43,7 @@ export function createAllowance() {
   };
 }
 
-/**
- * Starts to read unconfirmed targets that are due. `read` tells how many it read, and how many of them weren't
- * mirrored.
- */
+/** Starts to read unconfirmed targets that are due. `read` returns how many it read, and how many weren't mirrored. */
 export function startUnconfirmedReads(
   read: (max: number) => Promise<{ read: number; missed: number }>,
   log: Log,

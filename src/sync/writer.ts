@@ -99,7 +99,7 @@ export function createWriter(deps: WriterDeps) {
   return {
     /**
      * Resolves after the commit, to whether the read proved that its target exists. If a batch can't be written, each
-     * read is written alone, and only those that fail again reject.
+     * read is written alone, and only reads that fail again reject.
      */
     async write(read: FinishedRead): Promise<boolean> {
       const written = await batch.add(read);
@@ -110,12 +110,12 @@ export function createWriter(deps: WriterDeps) {
   };
 }
 
-/** What failed twice, or ended its process, is written alone, so that it takes nothing else with it. */
+/** A read that failed twice or ended its process is written alone, so that other reads don't fail with it. */
 function isApart({ claim }: FinishedRead): 'apart' | 'together' {
   return claim.attempts > 1 ? 'apart' : 'together';
 }
 
-/** Locks the calls that the reads are about. */
+/** Locks the calls of the reads. */
 async function hold(tx: Transaction, reads: readonly FinishedRead[]): Promise<HeldCalls> {
   const aboutCalls = reads.filter(({ claim }) => isAboutCall.has(claim.kind));
   return holdCalls(
@@ -140,7 +140,7 @@ function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldC
   };
 }
 
-/** An empty list proves nothing: it can't tell an emptied thread from one that never existed. */
+/** An empty list proves nothing: an emptied thread and one that never existed look the same. */
 function provesTarget(entity: EntityRead | undefined, call: HeldCall | undefined): boolean {
   switch (entity?.kind) {
     case 'thread':

@@ -34,7 +34,7 @@ export interface ArtefactKind<Read extends ArtefactRead, Each extends Answered, 
   readonly watched: readonly (keyof C & string)[];
   listedBy(read: Read): readonly Each[];
   withoutErased(tx: Transaction, reads: readonly Read[]): Promise<readonly Read[]>;
-  /** Stores what belongs in other tables. Resolves to the calls whose reports change. */
+  /** Stores content that belongs in other tables. Resolves to the calls whose reports change. */
   storeContent(tx: Transaction, listed: readonly Listed<Each>[]): Promise<readonly string[]>;
   followingChange?(change: Change<JsonRow>, call: JsonRow | undefined): Following;
 }

@@ -14,7 +14,7 @@ export type Reached = (typeof reachedValues)[number];
 export interface CallBackNeed {
   /** How far their callers came. */
   readonly reached: readonly Reached[];
-  /** How long they lasted at least. */
+  /** How many seconds they lasted at least. */
   readonly seconds: number;
 }
 
@@ -310,8 +310,8 @@ function attributions(
     const talk = end.isAnswered ? end.talkSeconds : null;
     if (caller === 'user' && end.ordinal === 1) touch('extension', callerNumber, 'placed', source, end.talkSeconds);
     if (called === 'user') touch('extension', calledNumber, end.isAnswered ? 'answered' : 'rang', source, talk);
-    // Unless a telephone has taken the call, its next leg is no transfer. A call is transferred to a person, a group or
-    // outside.
+    // Before a telephone has taken the call, its next leg isn't a transfer. A call is transferred to a person, a group
+    // or outside.
     const isTaken = steps.some((each) => each.ordinal < end.ordinal && isTelephone(each.called) && each.isAnswered);
     if (caller === 'user' && called !== 'mailbox' && isTaken) {
       if (called === 'user') touch('extension', calledNumber, 'transferred_to', source);
@@ -387,7 +387,9 @@ function furthest(call: CallColumns, steps: readonly Step[], isMailbox: boolean)
   return steps.some(({ isTyped }) => isTyped) ? 'unknown' : byCalledType(call);
 }
 
-/** Where the call itself says it went, for legs without types. An outside party tells nothing about our telephones. */
+/**
+ * The place that the call itself names, for legs without types. An outside party tells nothing about our telephones.
+ */
 function byCalledType({ calledType }: CallColumns): Reached {
   const place = placeOf(calledType);
   if (isGroup(place)) return 'queue';

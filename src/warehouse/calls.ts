@@ -99,7 +99,7 @@ export function legsOf(call: CallSummary | Call): Call['legs'] {
 }
 
 /**
- * Set by reads of artefacts. Until there is one, a call that wasn't recorded has neither recordings nor transcripts.
+ * Reads of artefacts set it. Before the first one, a call that wasn't recorded has neither recordings nor transcripts.
  */
 function artefactState(held: unknown, { recorded }: CallSummary): ArtefactState | undefined {
   return (held as ArtefactState | null | undefined) ?? (recorded === false ? 'none' : undefined);
@@ -111,7 +111,7 @@ export function endpointsOf(call: CallSummary | Call): string[] {
   return [...parties.filter((each) => each !== undefined), ...ownNumbersOf(call)];
 }
 
-/** Those that decide whether the call is internal. */
+/** The numbers that decide whether the call is internal. */
 export function ownNumbersOf(call: CallSummary): string[] {
   if (hasOutsideEnd(call)) return [];
   return [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].flatMap(

@@ -2,7 +2,7 @@ import { query, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 import { erasedAmong } from './erasure/erased.ts';
 
-/** What the owner's list of customers can say of a number. */
+/** What the owner's list of customers can tell of a number. */
 export const contactFields = ['name', 'company', 'owner', 'language', 'tags'] as const;
 export type ContactField = (typeof contactFields)[number];
 
@@ -13,7 +13,7 @@ export interface Contact extends Readonly<Record<Exclude<ContactField, 'tags'>, 
   readonly tags: readonly string[];
 }
 
-/** Numbers of contacts; `erased` are the numbers that weren't stored, because their person was erased. */
+/** The stored contacts. `erased`: the numbers that weren't stored, because their person was erased. */
 export interface Imported {
   readonly added: number;
   readonly changed: number;

@@ -180,11 +180,14 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
   const isWhole = 'is_thread_complete and not is_reread_owed';
   const messages = 'from warehouse.sms_messages m where m.conversation_id = c.conversation_id and deleted_at is null';
   return {
-    /** Whether the mirror has a row for it, deleted or not. */
+    /** Whether the mirror has a row of the thread, deleted or not. */
     isHeld: () => isSo('true'),
-    /** Whether it has a message that isn't deleted. */
+    /** Whether the thread has a message that isn't deleted. */
     holdsAny: () => isSo(`exists (select ${messages})`),
-    /** Seconds since its last complete read, or else since it was first seen. Undefined if it isn't mirrored. */
+    /**
+     * Seconds since the last complete read of the thread, or else since it was first seen. Undefined if it isn't
+     * mirrored.
+     */
     secondsIncomplete: () =>
       ask<number>('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
     /** Count and newest id of the mirrored messages. Undefined unless the whole thread is mirrored. */
@@ -205,8 +208,8 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
     holdsOnly: (ids: Ids) =>
       isSo(`${isWhole} and not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
     /**
-     * Whether the mirror has another message that would be listed among or after these, both by time and by id. A
-     * scheduled text has a late time and an early id, so the message must be later by both.
+     * Whether the mirror has another message that the service would list among or after these, both by time and by id.
+     * A scheduled text has a late time and an early id, so the message must be later by both.
      */
     holdsAnotherAmong: (ids: Ids) =>
       isSo(

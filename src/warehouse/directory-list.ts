@@ -13,21 +13,21 @@ export interface ListRead<Row> {
 
 /** The declaration of a list of the account. `Row` is one of its entities. */
 interface Declared<Row, C extends Columns> {
-  /** Its name for people, in the plural. */
+  /** The display name of the list, in the plural. */
   readonly label: string;
-  /** The operation that lists it: its name in logs and in the column `source`, its scope, and its call. */
+  /** The operation that lists it: for logs and the column `source`. */
   readonly operation: string;
   readonly scope: Scope;
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Its table, with a single key column. */
   readonly table: MirrorTable<Row, C>;
-  /** Mirrors what doesn't fit into the columns. */
+  /** Mirrors the parts that have no column. */
   writeParts?(tx: Transaction, follow: Follow, parts: ListParts<Row>): Promise<void>;
 }
 
 interface ListParts<Row> {
   readonly rows: readonly Row[];
-  /** The keys of the previously mirrored rows, and of those that are listed now. */
+  /** The keys of the rows that were mirrored before, and of those that are listed now. */
   readonly held: readonly string[];
   readonly all: readonly string[];
 }
@@ -74,9 +74,7 @@ async function heldKeys(tx: Transaction, table: string, key: string): Promise<st
   return rows.map((row) => row.key);
 }
 
-/**
- * Whether this read of a list is newer than the mirrored one. Takes a lock, so lists are written one after the other.
- */
+/** Whether this read of a list is newer than the mirrored one. Takes a lock, so lists are written one by one. */
 export async function isCurrent(tx: Transaction, table: string, fetchSeq: string): Promise<boolean> {
   await takeLock(tx, 'directory');
   const [row] = await query(

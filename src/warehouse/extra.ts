@@ -6,10 +6,7 @@ export interface Answered {
   readonly unknownKeys: readonly string[];
 }
 
-/**
- * The unknown keys of answers, for the column `extra` of their rows, with URLs redacted. Undefined for an answer
- * without any.
- */
+/** The unknown keys of answers, for the column `extra`, with URLs redacted. Undefined for an answer without any. */
 export function extrasOf(answers: readonly Answered[]): (Extra | undefined)[] {
   return answers.map(({ raw, unknownKeys }) =>
     unknownKeys.length === 0

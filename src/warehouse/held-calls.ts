@@ -36,9 +36,9 @@ interface Endpoint {
 }
 
 /**
- * Locks the mirrored ones among these calls, and reads the directory entries for `endpoints` and for the mirrored legs.
- * One statement. If another transaction wrote one of the calls while this one waited for it, rejects with
- * `ChangedMeanwhile`, so that the transaction is repeated.
+ * Locks the mirrored ones among these calls, and reads the directory entries for `endpoints` and for the mirrored legs,
+ * in one statement. Rejects with `ChangedMeanwhile` if another transaction wrote one of the calls while this one waited
+ * for it: the transaction is then repeated.
  */
 export async function holdCalls(
   tx: Transaction,
@@ -171,7 +171,7 @@ export interface HeldCall {
   /** When the call was first mirrored. */
   readonly firstSeenAt: Date;
   readonly transferredCount: number | null;
-  /** Null until its legs are read. */
+  /** Null until its legs were read. */
   readonly legCount: number | null;
   readonly recordingsState: ArtefactState | null;
   readonly recordingCount: number;

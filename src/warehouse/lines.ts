@@ -37,9 +37,7 @@ export const lines = directoryList({
   },
 });
 
-/**
- * The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised.
- */
+/** The line in the form that the service requires for a sender: as listed (section 2.1), else normalised. */
 export async function senderForm(db: Database | Transaction, line: string): Promise<string> {
   const [row] = await query(
     db,

@@ -1,9 +1,9 @@
 import { hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 
-/** Encrypts a link, bound to what it belongs to: it opens for nothing else. */
+/** Encrypts a link for one owner: it can't be opened for another. */
 export interface LinkSealer {
   seal(link: string, belongsTo: string): string;
-  /** Undefined when it was sealed with another key or for something else, or was changed. */
+  /** Undefined if the link was sealed with another key or for another owner, or was changed. */
   open(sealed: string, belongsTo: string): string | undefined;
 }
 
@@ -20,14 +20,14 @@ interface Link {
   readonly sealer: LinkSealer | undefined;
 }
 
-/** What a link belongs to, as it is sealed. */
+/** The owner and part of a link, as they are sealed with it. */
 export function belongingOf(kind: LinkKind, { owner, part }: Pick<Link, 'owner' | 'part'>): string {
   return [kind, owner, part].join(' ');
 }
 
 /**
- * Stores the links that aren't held; one that doesn't open counts as not held. If there are several for one part, the
- * last one.
+ * Stores links that aren't held. A held link that can't be opened is replaced. Of several for one part, the last
+ * counts.
  */
 export async function storeLinks(tx: Transaction, kind: LinkKind, links: readonly Link[]): Promise<void> {
   const given = new Map<string, Link & { readonly url: string; readonly sealer: LinkSealer }>();

@@ -37,8 +37,8 @@ export const smsMessages = mirrorTable<Listed>()(
     delivery_error: ['text', ({ message }) => message.delivery?.error],
     delivery_at: ['timestamptz', ({ message }) => message.delivery?.at],
     group_participants: ['text[]', ({ message }) => message.groupParticipants],
-    // A text is scheduled only while the service says so. If an answer lacks the field, a sent text must not be hidden
-    // or stay waiting.
+    // A text is scheduled only while the service says so: if an answer lacks the field, a sent text must neither be
+    // hidden nor seem to wait.
     is_scheduled: ['boolean', ({ message }) => message.scheduled ?? false],
     scheduled_at: ['timestamptz', ({ message }) => message.scheduledAt],
     is_blocked: ['boolean', ({ message }) => message.blocked],
@@ -55,7 +55,7 @@ export const smsMessages = mirrorTable<Listed>()(
       'group_participants',
       ['is_blocked', 'block_reason'],
     ],
-    // Neither a new release with other judgments nor retention changes the text.
+    // A new release may judge the text differently, and retention removes content: neither changes the text.
     untracked: ['opt_out_verdict', 'is_reaction', 'body_length', 'body_segment_count'],
     skipsSame: true,
   },
@@ -160,7 +160,7 @@ async function storeReceipts(tx: Transaction, written: readonly Change<JsonRow>[
   );
 }
 
-/** What is read from the words of an inbound text. */
+/** What an inbound text says, according to `read`. */
 function wordsOf<T>({ direction, text }: Message, read: (text: string) => T): T | undefined {
   return direction === 'out' || text === undefined ? undefined : read(text);
 }

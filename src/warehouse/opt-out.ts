@@ -9,7 +9,7 @@ import { reactionIn } from './reaction.ts';
 
 /**
  * The verdict on an inbound text. `opt_out`: no line of the account may send its sender automatic texts until an
- * `opt_in`. `unsure`: it may mean that, so none may until a person decides.
+ * `opt_in`. `unsure`: the text may be an opt-out, so no line may send any until a person decides.
  */
 export type OptOutVerdict = 'opt_out' | 'opt_in' | 'unsure' | 'none';
 
@@ -26,7 +26,10 @@ const optOutKeywords = `stop, stopall, stop all, unsubscribe, cancel, end, quit,
 const optInKeywords = `start, unstop, optin, opt in, subscribe, resubscribe, demarrer, iniciar, comenzar, reanudar, comecar,
   старт, התחל, 开始, 開始`;
 
-/** Words that change neither. Not "no" or "ok": "no, stop" may mean the opposite, and "ok, end" an appointment. */
+/**
+ * Words that change neither. "no" and "ok" aren't among them: "no, stop" may mean the opposite, and "ok, end" an
+ * appointment.
+ */
 const courtesyWords = `please, pls, plz, kindly, thanks, thank you, thank you very much, thx, ty, por favor, porfavor, gracias, muchas gracias,
   svp, stp, sil vous plait, sil te plait, merci, bitte, danke, obrigado, obrigada, בבקשה, נא, אנא, תודה, пожалуйста, спасибо, 请, 請, 谢谢, 謝謝`;
 
@@ -36,10 +39,7 @@ const [outs, ins, courtesy] = [optOutKeywords, optInKeywords, courtesyWords].map
 /** The length of the longest of these, in words. */
 const maxWords = 4;
 
-/**
- * Classifies an inbound text. Pure, and linear in its length. Stored with the text
- * (`warehouse.sms_messages.opt_out_verdict`).
- */
+/** Classifies an inbound text. Pure, linear in its length. The verdict is stored in `warehouse.sms_messages`. */
 export function optOutVerdict(text: string): OptOutVerdict {
   const known = verdicts.get(text);
   if (known !== undefined) return known;
@@ -56,8 +56,8 @@ const maxVerdicts = 20_000;
 const maxKnownLength = 320;
 
 /**
- * Whether an inbound text is a phone's reaction to another text. It quotes a text of ours, so one that quotes a keyword
- * alone is none: we send no such text.
+ * Whether an inbound text is a phone's reaction to another text. A reaction quotes a text of ours. If the quotation is
+ * only a keyword, the text isn't a reaction: we send no such text.
  */
 export function isReaction(text: string): boolean {
   const reaction = reactionIn(text);

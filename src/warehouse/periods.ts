@@ -13,11 +13,11 @@ interface PeriodsRead {
   readonly columns: readonly Column[];
   /** All facts that the read listed. */
   readonly listed: readonly (readonly string[])[];
-  /** The lists that the read contained, by their first columns. Facts missing in these lists end; other facts don't. */
+  /** The lists that were read, by their first columns. Facts that are missing in these lists end; other facts don't. */
   readonly scopes: readonly (readonly string[])[];
   /**
-   * The owners of earlier reads. Their new facts start now; new facts of other owners start at the end of a previous
-   * user's, or at -infinity.
+   * The owners that earlier reads listed: their new facts start now. A new fact of another owner starts when a previous
+   * owner's ended, or at -infinity.
    */
   readonly knownOwners: readonly string[];
   /** All owners, if the read is complete: the facts of other owners end. */
@@ -33,7 +33,7 @@ export interface BegunPeriod {
 
 /**
  * Ends facts that are no longer listed, and adds new ones. If a fact is listed again, its old period continues, because
- * a read may have omitted it by mistake, unless another user had it in between. Resolves to the added and resumed
+ * a read may have left it out by mistake, unless another user had it in between. Resolves to the added and resumed
  * facts.
  */
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<BegunPeriod[]> {

@@ -32,10 +32,10 @@ export interface QueueVisit extends Group, Outcome {
 }
 
 /**
- * A call's visits to queues and huntgroups, in order. Pure. Derived from the legs: a visit ends with whatever follows
- * its leg, ignoring telephones that only rang. If no leg shows a group, there is one visit for each group that the call
- * is otherwise known to have entered: `entered`, and its own called end. If that is a single visit, it gets the outcome
- * and the wait of the call.
+ * A call's visits to queues and huntgroups, in order. Pure. A visit ends with the step that follows its leg; telephones
+ * that only rang don't count. If no leg shows a group, there is one visit for each group that the call is otherwise
+ * known to have entered: `entered`, and its own called end. A single such visit gets the outcome and the wait of the
+ * call.
  */
 export function queueVisits(
   call: CallColumns & Outcome,
@@ -62,7 +62,7 @@ function visitsByLegs(call: CallColumns & Outcome, steps: readonly Step[]): Queu
   const callEnd = call.endedAt ?? latest(steps.map(({ endedAt }) => endedAt));
   return path.flatMap((step, at) => {
     const next = path[at + 1];
-    // Somebody answered before and transferred the caller, so the outcome of the call says nothing about this visit.
+    // Somebody answered earlier and transferred the caller: the outcome of the call says nothing about this visit.
     const isAfterAnswer = call.outcome === 'answered' && firstAnswer >= 0 && firstAnswer < at;
     const { outcome, until } = next ? wayOut(next) : lastEnd(isAfterAnswer ? 'missed' : call.outcome, callEnd);
     const waitSeconds = whole(span(step.startedAt, until));
@@ -90,7 +90,7 @@ function wayOut(next: Step): End {
   return { outcome: next.called === 'mailbox' ? 'voicemail' : 'left', until };
 }
 
-/** How a visit ended that nothing follows. */
+/** How a visit ended if no step follows. */
 function lastEnd(outcome: string, callEnd: number | undefined): End {
   const isWaitedOut = ['abandoned', 'short_abandoned', 'missed'].includes(outcome);
   return { outcome, until: isWaitedOut ? callEnd : undefined };

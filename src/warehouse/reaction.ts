@@ -40,13 +40,13 @@ function readKnown() {
   };
 }
 
-/** The text before its first quotation, the words of this, and the text after it; undefined if there is another one. */
+/** The texts before, in and after the only quotation of a text; undefined if there is none or another one. */
 function splitAtQuotation(text: string): [before: string, quoted: string, after: string] | undefined {
   const start = text.search(/[“”„"«»「『]|(?<=\s)[‘']/u);
   const begin = text.charAt(start);
   const end = ends[begin];
   if (start > maxLength || end === undefined) return undefined;
-  // Where the same sign begins and ends quotations, it begins one between a space and a word.
+  // If the same sign begins and ends quotations, it begins one between a space and a word.
   const isBegin = (at: number) =>
     text[at] === begin && (begin !== end || /^[\s(]\S/.test(`${text.charAt(at - 1)}${text.charAt(at + 1)}`));
   let [depth, last] = [1, start];

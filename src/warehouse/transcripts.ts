@@ -83,9 +83,7 @@ async function storeWords(tx: Transaction, listed: readonly Listed<Transcript>[]
   return storeKpis(tx, listed);
 }
 
-/**
- * The seconds for which the agent, and anybody else, speaks. Undefined if it isn't known which speaker is the agent.
- */
+/** The talk time in seconds of the agent and of all others. Undefined if the agent isn't known among the speakers. */
 function talkSeconds({ agentSpeaker, segments }: Transcript, isOfAgent: boolean): number | undefined {
   if (agentSpeaker === undefined || segments === undefined) return undefined;
   let seconds = 0;

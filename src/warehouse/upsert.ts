@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely';
 import { type Database, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 
-/** The Postgres types of mirrored columns, and the values that a row has for them. */
+/** The Postgres types of mirrored columns, and the JavaScript types of their values. */
 interface ValueOf {
   text: string;
   bigint: string | number;
@@ -23,7 +23,8 @@ export type Columns = Readonly<Record<string, PgType>>;
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
 /**
- * How columns are merged when a read finds an existing row. Only columns in neither of the first two lists are content.
+ * How columns are merged when a read finds an existing row. Content columns are those in neither of the first two
+ * lists.
  */
 interface MergePolicy<Column extends string> {
   /** Columns that keep their value if a read reports none. */
@@ -90,10 +91,7 @@ export interface Provenance {
   readonly source: string;
 }
 
-/**
- * Picks, for each key, the element whose read started last. Sorted by key, so that all transactions lock rows in the
- * same order.
- */
+/** Keeps, for each key, the element whose read started last. Sorted by key: all transactions lock rows in one order. */
 export function newestOfEach<T extends { readonly read: Provenance }>(
   all: readonly T[],
   keyOf: (each: T) => string,
@@ -119,7 +117,7 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
 }
 
 /**
- * Marks rows deleted that reads didn't find, unless a later read wrote them. `key` takes their key columns from `gone`.
+ * Marks rows deleted that reads didn't find, unless a later read wrote them. `key` takes the key columns from `gone`.
  */
 export function markDeleted<Gone extends { readonly read: Provenance }>(
   tx: Transaction,
@@ -231,9 +229,7 @@ export function rowsOf<C extends Columns>(
   return relationOf(sql`${storableJson(records)}`, 'r', { ...columns, ...provenance });
 }
 
-/**
- * The values of a row, without those that their columns can't hold: one invalid value must not reject the whole row.
- */
+/** The values of a row that its columns can hold: one invalid value must not reject the whole row. */
 function storable(columns: Columns, row: Row<Columns>): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const name in columns) {
@@ -254,10 +250,7 @@ function keptTogether(
   return [...untracked, ...keptWhenMissing].map((each) => [each].flat()).find((each) => each.includes(column)) ?? [];
 }
 
-/**
- * The row that {@link insertInto} leaves after reading an existing row. `held` has its columns; undefined for a new
- * row.
- */
+/** The row that {@link insertInto} leaves. `held`: the columns of the existing row; undefined for a new row. */
 export function mergedWith<C extends Columns>(
   { columns, policy }: MirrorTable<never, C>,
   row: Row<C>,
@@ -322,9 +315,7 @@ export function insertInto<C extends Columns>(
     where t.fetch_seq <= excluded.fetch_seq`;
 }
 
-/**
- * SQL for whether the mirrored row `t` has the content that {@link insertInto} leaves there after the row `excluded`.
- */
+/** SQL: whether the mirrored row `t` already has the content that {@link insertInto} would give it from `excluded`. */
 export function hasContent<C extends Columns>({ content, policy }: MirrorTable<never, C>): RawBuilder<unknown> {
   const [before, after] = [content.map((column) => `t.${column}`), content.map((each) => mergedValue(each, policy))];
   return sql.raw(`(t.content_hash = excluded.content_hash or (${before}) is not distinct from (${after}))`);

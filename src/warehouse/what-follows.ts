@@ -29,7 +29,7 @@ interface RuleEvent {
   readonly key: string;
   /** Undefined: now. */
   readonly at?: Moment;
-  /** The time that makes it old. Null: unknown, so only history counts as old. */
+  /** The time by which an event is old. Null: unknown, so only history counts as old. */
   readonly happenedAt: Moment;
 }
 
@@ -40,8 +40,7 @@ interface Reply {
 }
 
 /**
- * Collects what follows from a write. Each function that writes the mirror takes one; only {@link following} creates
- * them.
+ * Collects what follows from a write. Every function that writes to the mirror takes one; {@link following} creates it.
  */
 export type Follow = (what: Following) => void;
 
@@ -81,8 +80,8 @@ export interface CallWrite {
 }
 
 /**
- * A call is a trigger once its end is known. Its status can become known later, so it may become a trigger under
- * several names.
+ * A call triggers rules once its end is known. Its status can become known later, so it may trigger under several
+ * names.
  */
 export function followingCall({ callId, before, after, isErased, isReported }: CallWrite): Following {
   const { ended_at: endedAt, status } = after;
@@ -112,8 +111,8 @@ const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_reaction', ...status
 const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict', 'is_reaction'];
 
 /**
- * An inbound text is a trigger once its direction and time are known; the service may list it without them at first.
- * Turns depend on fewer columns than counts do.
+ * An inbound text is a trigger once its direction and time are known; the service may first list it without them. Turns
+ * depend on fewer columns than counts do.
  */
 export function followingText({ before, after }: Change<JsonRow>): Following {
   const differs = (columns: readonly string[]) => columns.some((column) => before?.[column] !== after[column]);

@@ -66,10 +66,10 @@ export async function writeCalls(
 }
 
 /**
- * Of the calls that searches listed, those to write, and whether the mirror has a row of each: it lacks them, marks
- * them deleted, or holds other content. Locks and writes nothing. The others keep their `fetch_seq`. So a call is also
- * written while a read of it has begun and not ended, which may be older. And a call read before the account was
- * accepted vouches for it only if it is written.
+ * Of the calls that searches listed, those to write, and whether the mirror has a row of each. A call is written if the
+ * mirror lacks it, marks it deleted or holds other content; also while a read of it runs that may be older; and if it
+ * was read before the account was accepted, since only written calls vouch for the account. Other calls keep their
+ * `fetch_seq`. Locks and writes nothing.
  */
 export async function callsToWrite(
   tx: Transaction,
@@ -106,12 +106,12 @@ export async function callsToWrite(
 
 type CallRow = Row<typeof calls.columns>;
 
-/** What a read of a call changes: nothing, if later reads wrote the call and its legs. */
+/** The changes by one read of a call. None if later reads wrote the call and its legs. */
 interface Plan {
   readonly write: CallWrite;
   /** Undefined: a later read wrote the call. */
   readonly row?: Mirrored<typeof calls.columns> | undefined;
-  /** The columns that its legs change, if a later read wrote the call. */
+  /** The columns that the legs change, if a later read wrote the call. */
   readonly lateLegs?: JsonRow | undefined;
   readonly legs?: readonly Mirrored<typeof callLegs.columns>[];
   readonly goneLegs?: readonly GoneLeg[];
@@ -177,7 +177,7 @@ const reportedColumns = [
 ];
 
 interface LegsOfRead {
-  /** The read lists the legs, and no later one did. */
+  /** The read listed the legs, and no later read did. */
   readonly areNewer: boolean;
   /** The rows of the legs that exist now. */
   readonly now: readonly JsonRow[];
@@ -222,7 +222,7 @@ interface AttributionChanges {
   readonly gone: readonly Pick<AttributedCall, 'callId' | 'kind' | 'endpoint' | 'role'>[];
 }
 
-/** Attributions by a search filter stay, unless the legs say the same, or how a user took part. */
+/** Keeps attributions by a search filter, unless the legs say the same or show how the user took part. */
 function attributionChanges(
   callId: string,
   { started_at: startedAt }: JsonRow,

@@ -27,10 +27,7 @@ export interface DeliveryFacts {
   unread: Buffer | undefined;
 }
 
-/**
- * Maximum references per delivery: more than any real batch has, and too few for a forged delivery to cause thousands
- * of reads.
- */
+/** Maximum references per delivery: real batches have fewer, and a forged delivery can't cause thousands of reads. */
 export const maxReferences = 500;
 
 /** A shorter secret could occur within ordinary words. */

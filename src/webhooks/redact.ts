@@ -16,7 +16,7 @@ export function canonical(tree: object): string {
   return storableJson(redact(tree, false, 0));
 }
 
-/** Below 64 levels, removes whole branches: no real delivery is that deep, and a serializer may fail on it. */
+/** Drops branches below 64 levels: no real delivery is that deep, and a serializer may fail on one. */
 function redact(value: unknown, isText: boolean, depth: number): unknown {
   if (typeof value === 'string') return isText ? value : redactString(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -34,7 +34,7 @@ function isFilled(value: unknown): boolean {
   return value !== null && value !== '' && typeof value !== 'boolean';
 }
 
-/** JSON that the extraction left as a text may hold a secret under any key. */
+/** A text that contains JSON may hold a secret under any key. */
 function redactString(value: string): string {
   if (value === redacted) return value;
   return beginsLikeJson(value) ? redacted : value.replace(address, redacted);

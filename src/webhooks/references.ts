@@ -64,7 +64,7 @@ export function referencesIn(
 
 /**
  * The types to interpret an event as. If path and body differ, both: the body may be wrong, or somebody may have
- * changed the subscription's type at the service. But an object that says it is a call and names one isn't a text,
+ * changed the subscription's type at the service. But an object that says it's a call and names one isn't a text,
  * although it has two numbers.
  */
 function typesOf({ claim, callIds }: EventNode, registered: EventType | undefined): (EventType | undefined)[] {
@@ -250,10 +250,7 @@ function numbersUnder(fields: Fields, names: readonly string[]): string[] {
 /** A longer text isn't a list of numbers: a conversation has about twenty parties. */
 const longestList = 2_000;
 
-/**
- * Keys that hold a number in an object such as `{"phoneNumber": "+1…", "name": "…"}`. A short number there may be an
- * index.
- */
+/** Keys of the number in an object such as `{"phoneNumber": "+1…", "name": "…"}`. A short number may be an index. */
 const numberKeys = new Set(['phonenumber', 'number', 'phone']);
 const shortestInObject = 5;
 
@@ -292,8 +289,7 @@ function written(text: string): string[] {
 const longestWord = 64;
 
 /**
- * A field of the object, or else of the nearest enclosing object that has it, in lower case. Empty if it isn't a short
- * text.
+ * A field of the object, or of the nearest enclosing object that has it, in lower case. Empty if it isn't a short text.
  */
 function inheritedWord(node: EventNode, name: string): string {
   for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {

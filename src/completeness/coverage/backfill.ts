@@ -25,7 +25,7 @@ export interface BackfillProgress {
 }
 
 export interface UnprovenPart {
-  /** Its beginning. */
+  /** The start of the range. */
   readonly from: Date;
   readonly problem: string;
 }
@@ -33,7 +33,7 @@ export interface UnprovenPart {
 export interface BackfillOutcome extends BackfillProgress {
   /** Unix seconds where this run resumed an interrupted one. */
   readonly resumedFrom: number | undefined;
-  /** Ranges that aren't proven complete, and why; the reconcile schedule compares them again. */
+  /** Ranges that aren't proven complete, with the reasons. The reconcile schedule compares them again. */
   readonly unproven: readonly UnprovenPart[];
   readonly isFinished: boolean;
 }
@@ -58,7 +58,7 @@ export async function backfillCalls(
   const hoursToFill = wholeHours(range);
   const { id, doneUntil, isResumed } = await openBackfill(db, hoursToFill, withArtefacts);
   const outageRetry = createOutageRetry(onWait);
-  // Each page is retried by itself: a listing that restarted after each throttle might never end.
+  // Retries each page alone: a listing that restarted after each throttle might never end.
   const search: Service['calls']['search'] = (...given) => outageRetry(() => service.calls.search(...given), signal);
   const lister = createCallLister({ ...deps, service: { ...service, calls: { ...service.calls, search } } });
   const options = {
@@ -131,10 +131,7 @@ function wholeHours({ from, to }: TimeRange): TimeRange {
   return { from: start, to: Math.max(start, Math.min(Math.ceil(to / hour) * hour, currentHour)) };
 }
 
-/**
- * Opens a run, or resumes an unfinished one that starts at the same time and ends no later: without `--to` the end is
- * now.
- */
+/** Opens a run, or resumes an unfinished one with the same start and no later end. Without `--to`, the end is now. */
 async function openBackfill(
   db: Database,
   { from, to }: TimeRange,

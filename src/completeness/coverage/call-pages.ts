@@ -17,7 +17,7 @@ export interface MirrorOptions {
   readonly readsMissingLegs?: boolean;
   /** Counts calls that no webhook announced. */
   readonly isWatched: boolean;
-  /** False: calls of the range are still being listed, and its hours are compared later. Default: true. */
+  /** False: the service may still add calls to the range, and its hours are compared later. Default: true. */
   readonly isProof?: boolean;
 }
 
@@ -26,8 +26,8 @@ const maxWaitMs = 1_000;
 const waitMs = 200;
 
 /**
- * Mirrors a page of call history and commits, after live reads that wait for a handler. Writes only calls that are new
- * or differ from the mirror. Resolves to the targets to enqueue and how many calls were new or changed.
+ * Mirrors a page of call history and commits; waits first for live reads that lack a handler. Writes only calls that
+ * are new or differ from the mirror. Resolves to the targets to enqueue, and how many calls were new or changed.
  */
 export async function mirrorPage(
   db: Database,
@@ -43,7 +43,7 @@ export async function mirrorPage(
     const missing = calls.filter(({ id }) => differing.get(id) === false);
     const starts = isWatched ? await unannounced(tx, missing) : [];
     const writes = await following(tx, (follow) => writeCalls(tx, follow, reads), { isHistory: !isWatched });
-    // Last, since the other pages of the hour wait for its row.
+    // This comes last, because the other pages of the hour wait for the row that it locks.
     await countUnannounced(tx, starts);
     if (readPriority === undefined) return { due: [], changed: 0 };
     const toRead = writes.filter((each) => each.isChanged || (readsMissingLegs && lacksLegs(each)));
@@ -74,7 +74,7 @@ export async function mirrorRange(
   return { ...listing, changed };
 }
 
-/** The starts, in Unix seconds, of those of the calls to which no target refers. The mirror lacks them. */
+/** The starts, in Unix seconds, of those of these calls to which no target refers. The mirror lacks them. */
 async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Promise<number[]> {
   if (calls.length === 0) return [];
   const rows = await query<{ key: string }>(

@@ -36,7 +36,7 @@ export function joinHours(hours: readonly number[], max: number): TimeRange[] {
 }
 
 /**
- * Seconds after its end at which an hour is compared. Calls are listed after they end, and some fields change later.
+ * Seconds after its end at which an hour is compared: calls are listed after they end, and some fields change later.
  */
 const comparisonDelays = [120, 900, 86_400, 604_800] as const;
 /** Hours before the first start that are planned. */
@@ -166,7 +166,7 @@ export interface Comparison {
 
 /**
  * Records a comparison. Call it after the listed calls are mirrored. Resolves to the held calls that the service
- * doesn't list: they should be read, but this doesn't prove that they were deleted.
+ * doesn't list: they should be read, but this isn't a proof that they were deleted.
  */
 export async function recordHours(tx: Transaction, { hours, calls, problem }: Comparison): Promise<string[]> {
   const listedIds = [...calls.keys()];
@@ -244,7 +244,7 @@ export async function unproveHours(tx: Transaction, callIds: readonly string[]):
   );
 }
 
-/** Voids the proofs of the hours that a time touches, and makes them due. */
+/** Voids the proofs of the hours that a period touches, and makes the hours due. */
 export async function unproveSpan(
   tx: Transaction,
   { from, until }: { readonly from: Date; readonly until: Date },
@@ -261,7 +261,9 @@ export async function unproveSpan(
 const areHours = (hours: readonly number[]) =>
   sql`stream = 'calls' and from_at = any(select to_timestamp(h) from unnest(${hours}::bigint[]) h)`;
 
-/** Records that hours couldn't be compared. A proven hour stays proven. Another account that answers is no attempt. */
+/**
+ * Records that hours couldn't be compared. A proven hour stays proven. The answer of another account isn't an attempt.
+ */
 export async function failHours(
   db: Database,
   hours: readonly number[],
@@ -282,9 +284,7 @@ export async function releaseHours(db: Database, hours: readonly number[]): Prom
   await query(db, sql`update ops.coverage set claimed_until = ${released} where ${areHours(hours)}`);
 }
 
-/**
- * Counts calls that no webhook announced, by their starts in Unix seconds. Hours that aren't watched are left alone.
- */
+/** Counts calls that no webhook announced, by their starts in Unix seconds. Ignores hours that aren't watched. */
 export async function countUnannounced(tx: Transaction, starts: readonly number[]): Promise<void> {
   if (starts.length === 0) return;
   await query(

@@ -8,7 +8,7 @@ export interface GapOfDay {
   readonly to: Date;
 }
 
-/** A day of coverage. For calls it shows whether all are proven to be held; for texts it can show only missing ones. */
+/** A day of coverage: whether all of its calls are proven to be held, and which texts are missing. */
 export interface DayOfCoverage {
   /** UTC, such as 2026-11-01. */
   readonly date: string;

@@ -5,8 +5,8 @@ import { momentOf } from '../../warehouse/held-calls.ts';
 import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
 
 /*
- * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It is complete only when it
- * has as many distinct ids as the service counts. Otherwise it is repeated, then split in halves, down to a range that
+ * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It's complete only if it
+ * has as many distinct ids as the service counts. Otherwise it's repeated, then split in halves, down to a range that
  * fits one page or to a single second. A second with more calls than a page holds may stay incomplete: its calls have
  * no order.
  */
@@ -31,13 +31,12 @@ export interface ListerDeps {
 
 /** The service caps larger limits (section 8). */
 const pageSize = 500;
-/**
- * A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little.
- */
+/** A larger range is split before it's paged: memory stays flat, and a repeated listing costs little. */
 const maxTotal = 10_000;
 const maxTries = 3;
 /**
- * Of a listing by end: most polls need one page, and what a long downtime leaves is found when its hours are compared.
+ * Pages of a listing by end. Most polls need one page. Calls of a long downtime are found when their hours are
+ * compared.
  */
 const endedPage = { size: 100, max: 20 } as const;
 /** Calls that started earlier are left to the comparison of their hours. */
@@ -54,7 +53,7 @@ interface Pass {
   readonly total: number | undefined;
   /** Pages with calls that earlier pages didn't list. */
   readonly pageCount: number;
-  /** It ended after its first page, since the range has to be split. */
+  /** It ended after its first page, because the range has to be split. */
   readonly isTooLarge: boolean;
 }
 
@@ -101,8 +100,8 @@ export function createCallLister({ service, db }: ListerDeps) {
   }
 
   /**
-   * Adds the calls of a range to `found`; resolves to the problem. `outerTotal` counts the range of which this is a
-   * half.
+   * Adds the calls of a range to `found`; resolves to the problem. `outerTotal`: the count of the range that was
+   * halved.
    */
   async function listInto(
     found: Map<string, number>,
@@ -127,7 +126,8 @@ export function createCallLister({ service, db }: ListerDeps) {
       total = pass.total;
       if (pass.calls.size === total) return undefined;
       const isSpent = tries === maxTries;
-      // A half with the total of the whole won't shrink further: the service counts something else than the range.
+      // If a half has the total of the whole, further halves won't shrink: the service counts something else than the
+      // range.
       const isLast = !parts || (total >= maxTotal && total >= outerTotal);
       // A single page can't have shifted.
       if ((pass.pageCount <= 1 && tries > 1) || (isSpent && isLast)) {
@@ -142,8 +142,8 @@ export function createCallLister({ service, db }: ListerDeps) {
 
   return {
     /**
-     * Lists a range whose end has passed. Without `isProof` each page is asked for once: while calls of the range are
-     * still listed, no two listings agree. Rejects with `ServiceError`, and with what `onPage` rejects with.
+     * Lists a range whose end has passed. Without `isProof`, asks for each page once: while the service still adds
+     * calls to the range, no two listings agree. Rejects with `ServiceError`, and with what `onPage` rejects with.
      */
     async list(range: TimeRange, onPage: OnPage, signal?: AbortSignal, isProof = true): Promise<Listing> {
       const found = new Map<string, number>();
@@ -153,8 +153,8 @@ export function createCallLister({ service, db }: ListerDeps) {
       return { calls: new Map(within), problem };
     },
     /**
-     * Lists the calls that ended after `since`, the latest first: a long call is listed by its start, which no short
-     * window holds. Moments in Unix seconds. Proves nothing. Rejects with `ServiceError`, and with what `onPage`
+     * Lists the calls that ended after `since`, the latest end first: a listing by start would need a long window to
+     * find long calls. Moments in Unix seconds. Proves nothing. Rejects with `ServiceError`, and with what `onPage`
      * rejects with.
      */
     async listEnded({ from: since, to }: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<void> {
@@ -166,7 +166,7 @@ export function createCallLister({ service, db }: ListerDeps) {
         const { calls, total } = answer.data;
         await onPage(calls, read);
         offset += calls.length;
-        // Where calls without an end are listed first, they are passed.
+        // Skips calls without an end, if they are listed first.
         const isPast = calls.some(({ endTime }) => endTime !== undefined && Date.parse(endTime) < since * 1_000);
         if (isPast || calls.length === 0 || (total !== undefined && offset >= total)) return;
       }

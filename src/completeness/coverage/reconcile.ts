@@ -71,7 +71,7 @@ export function createReconciler(deps: ReconcileDeps) {
     }
   }
 
-  /** Mirrors the calls of each open gap, those of the current hour included, and makes its closed hours due. */
+  /** Mirrors the calls of each open gap, including those of the current hour, and makes its closed hours due. */
   async function fillGaps(signal?: AbortSignal): Promise<void> {
     for (const gap of await claimGaps(db, 'calls')) {
       try {
@@ -80,7 +80,7 @@ export function createReconciler(deps: ReconcileDeps) {
         await closeGap(db, gap);
         log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
       } catch (error) {
-        // The next gaps are claimed too.
+        // Goes on with the next gaps, which are claimed too.
         await failGap(db, gap, error);
         signal?.throwIfAborted();
         if (!(error instanceof ServiceError))
@@ -111,7 +111,7 @@ export function createReconciler(deps: ReconcileDeps) {
       return { compared, failed: due.length - compared, changed };
     },
     /**
-     * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end.
+     * Mirrors the calls of a range without comparing: calls of the current hour can be compared only after its end.
      * Resolves to how many were new or changed. Rejects with `ServiceError`.
      */
     mirror: async (range: TimeRange) => (await mirrorRange(deps, lister, range, now, undefined)).changed,
@@ -122,7 +122,7 @@ export function createReconciler(deps: ReconcileDeps) {
 }
 
 /**
- * Joins consecutive hours. An hour that the last attempt didn't prove is compared alone, so that it delays no other.
+ * Joins consecutive hours. Hours that the last attempt didn't prove are compared alone, so that they delay no other.
  */
 function rangesOf(due: readonly DueHour[]): TimeRange[] {
   const starts = (hours: readonly DueHour[]) => hours.map(({ start }) => start);
@@ -132,7 +132,7 @@ function rangesOf(due: readonly DueHour[]): TimeRange[] {
   ];
 }
 
-/** A time in which webhooks may have been lost (ops.gaps). */
+/** A period in which webhooks may have been lost (ops.gaps). */
 export interface OpenGap {
   readonly id: string;
   readonly range: TimeRange;
@@ -149,7 +149,7 @@ export async function claimGaps(db: Database, stream: 'calls' | 'texts'): Promis
   return rows.map(({ gap_id, from, to }) => ({ id: gap_id, range: { from, to } }));
 }
 
-/** Records that a gap was searched. A gap of texts may have waited for the calls of the same time. */
+/** Records that a gap was searched. A gap of texts may have waited for the calls of the same period. */
 export async function closeGap(db: Database, { id }: OpenGap): Promise<void> {
   await query(
     db,
@@ -161,7 +161,7 @@ export async function closeGap(db: Database, { id }: OpenGap): Promise<void> {
   );
 }
 
-/** Whether calls of the time of a gap are still missing. */
+/** Whether calls of a gap's period are still missing. */
 export async function hasOpenCallGap(db: Database, { range }: OpenGap): Promise<boolean> {
   const rows = await query(
     db,
@@ -172,7 +172,7 @@ export async function hasOpenCallGap(db: Database, { range }: OpenGap): Promise<
   return rows.length > 0;
 }
 
-/** A gap is searched again in a minute; left claimed, in five. */
+/** Makes a gap due in a minute. If it stays claimed, it's due in five. */
 export async function failGap(db: Database, { id }: OpenGap, error: unknown): Promise<void> {
   const reason = error instanceof Error ? error.message : String(error);
   await query(

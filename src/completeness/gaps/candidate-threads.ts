@@ -7,9 +7,9 @@ import { hasErasures } from '../../warehouse/erasure/erased.ts';
 import { isMissingTexts } from './unread-comparisons.ts';
 
 /*
- * The API can't list conversations (section 4.2), so those that no webhook announced have to be probed. A candidate
- * (ops.thread_candidates) is a line and a number that may have a conversation, and a probe reads its thread. A
- * candidate is probed again only on new evidence.
+ * The API can't list conversations (section 4.2), so conversations that no webhook announced have to be probed. A
+ * candidate (ops.thread_candidates) is a line and a number that may have a conversation, and a probe reads its thread.
+ * A candidate is probed again only on new evidence.
  */
 
 /** Why a line and a number may have a conversation. */
@@ -22,20 +22,22 @@ export interface CallerEvidence {
   /** Default: `call`. */
   readonly evidence?: Evidence;
   /**
-   * Adds only candidates of this line; of the called line, or of every line if that one can't text. Default: of every
-   * line.
+   * Adds only candidates of this line. `called`: of the called line, or of every line if that one can't text. Default:
+   * every line.
    */
   readonly line?: string | 'called';
-  /** When the missing text had arrived: candidates probed before that are reopened. Default: {@link probedBefore}. */
+  /**
+   * When the missing text had arrived: candidates that were probed earlier are reopened. Default: {@link probedBefore}.
+   */
   readonly arrivedBy?: Date | undefined;
 }
 
-/** A probe of a candidate `t` before this is repeated: an hour ago, or now while texts of the line are missing. */
+/**
+ * A candidate `t` that was probed before this is probed again: an hour ago, or now while texts of the line are missing.
+ */
 const probedBefore = sql`case when ${isMissingTexts(sql`t.line`)} then now() else now() - interval '1 hour' end`;
 
-/**
- * Candidates of a period, the newest callers first: some hours of probes for an account with many callers and lines.
- */
+/** Candidates of one period, newest callers first. For many callers and lines, that is some hours of probes. */
 const maxPairs = 50_000;
 
 /**
@@ -100,8 +102,8 @@ const isHeld = (alias: 'f' | 'p' | 't') => sql`exists (
     and c.participants_key = '' and c.deleted_at is null)`;
 
 /**
- * Adds the rows (line, number) of `found`, except held conversations and erased numbers. `hasErasures` takes a lock, so
- * that a later erasure waits for this commit and then finds the rows.
+ * Adds the rows (line, number) of `found`, except held conversations and erased numbers. `hasErasures` takes a lock: a
+ * later erasure waits for this commit and then finds the rows.
  */
 function add(
   db: Database,
@@ -127,9 +129,7 @@ function add(
   });
 }
 
-/**
- * Reopens up to `max` candidates of a line that were probed before its missing text had arrived, newest evidence first.
- */
+/** Reopens up to `max` candidates of a line that were probed before the missing text arrived, newest evidence first. */
 export async function reopenProbed(
   db: Database,
   line: string,
@@ -217,8 +217,8 @@ export async function rereadNewestThreads(tx: Transaction, line: string, max: nu
 }
 
 /**
- * Marks up to `max` threads of a line dirty that were last read before a moment: in turn those with the newest texts,
- * and those that weren't read for longest, so that each is reached even where texts keep arriving.
+ * Marks up to `max` threads of a line dirty that were last read before a moment. Alternates between the threads with
+ * the newest texts and those that weren't read for longest, so that each is reached even while texts keep arriving.
  */
 export async function rereadThreadsBefore(
   tx: Transaction,
@@ -318,10 +318,7 @@ export async function countPendingReads(db: Database, pending: readonly PendingR
   return row?.count ?? 0;
 }
 
-/**
- * Records that all candidates of a period were probed: from then on, status no longer says that texts were never
- * searched.
- */
+/** Records that all candidates of a period were probed. Status then stops saying that texts were never searched. */
 export async function recordTextSearch(db: Database, { from, to }: TimeRange<Date>, found: number): Promise<void> {
   await query(
     db,

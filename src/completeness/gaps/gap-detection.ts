@@ -14,7 +14,7 @@ import {
 } from './candidate-threads.ts';
 import { compareUnread, type GapDetectionDeps } from './unread.ts';
 
-/** With one round a minute: 6,000 an hour, with the lowest priority. */
+/** A round a minute makes 6,000 an hour, with the lowest priority. */
 const probesPerRound = 100;
 /** The most recent threads of each line are read first after a gap. */
 const newestPerLine = 50;
@@ -65,17 +65,14 @@ export function createGapDetection(deps: GapDetectionDeps) {
       rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound }),
     );
     notify([...due, ...rest.due]);
-    // Callers during the gap are candidates too, so the gap stays open until its calls are known.
+    // Callers during the gap are candidates too: the gap stays open until its calls are known.
     if (rest.count === activePerRound || (await hasOpenCallGap(db, gap))) return;
     await closeGap(db, gap);
     log.info({ added, reread: rest.count }, 'A gap in the webhooks for texts was searched');
   }
 
   return {
-    /**
-     * Searches gaps in the webhooks alone. While the database recovers from having gone back in time, sends wait for
-     * it.
-     */
+    /** Searches gaps in the webhooks. Sends wait for it while the database recovers from having gone back in time. */
     searchGaps,
     /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
     async round(signal?: AbortSignal): Promise<void> {
@@ -90,13 +87,13 @@ export function createGapDetection(deps: GapDetectionDeps) {
     async compareUnread(signal?: AbortSignal): Promise<void> {
       if ((await polledReads()) === undefined) await compare(signal, undefined);
     },
-    /** The same for texts that no webhook announces: what is missing is searched at once. */
+    /** The same for texts that no webhook announces: missing texts are searched for at once. */
     pollUnread: async (signal?: AbortSignal) => compare(signal, await polledReads()),
   };
 }
 
 /**
- * A refusal is told, and retried, by whoever reads a target (`inbox/parking.ts`): so that doesn't wait for the next
+ * A parked stream retries when a target is read (`inbox/parking.ts`). This read saves it from waiting for the next
  * text.
  */
 async function rereadNewest(db: Database): Promise<DueTarget[]> {

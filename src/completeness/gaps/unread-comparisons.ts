@@ -2,9 +2,7 @@ import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql } from '../../db/database.ts';
 import { toType } from '../../shared/command-name.ts';
 
-/*
- * warehouse.sms_unread_snapshots: one row for each change in how the unread count of a line compares with the mirror.
- */
+/* warehouse.sms_unread_snapshots has a row for each change in how a line's unread count compares with the mirror. */
 
 /** The unread count of a line, compared with the mirror. */
 export interface LineUnread {
@@ -27,7 +25,7 @@ export const isMissingTexts = (line: RawBuilder<unknown>) => sql`coalesce((
 
 /** The results of earlier comparisons of a line with missing texts. */
 export interface LineHistory {
-  /** Since when texts have been missing without a search being given up; undefined when none are. */
+  /** Since when texts have been missing while a search goes on; undefined if none are. */
   readonly behindSince: Date | undefined;
   /** How many texts were given up. */
   readonly givenUp: number;
@@ -64,10 +62,7 @@ export async function risenAt(db: Database, line: string): Promise<Date | undefi
   return row?.at ?? undefined;
 }
 
-/**
- * Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's
- * newest row.
- */
+/** Stores the results of a comparison that started `at`. If nothing changed, only `unchanged_until` moves. */
 export async function storeSnapshots(db: Database, lines: readonly LineUnread[], at: Date): Promise<void> {
   await query(
     db,
@@ -99,7 +94,7 @@ export interface MissingTexts {
   readonly missing: number;
   /** Since when any have been missing. */
   readonly since: Date;
-  /** `behind`: being searched for; `unexplained`: searched for in vain; `older`: from before the mirror was created. */
+  /** `behind`: being searched for; `unexplained`: not found; `older`: from before the mirror was created. */
   readonly state: 'behind' | 'unexplained' | 'older';
   /** Whether a back-fill of threads has ended, and didn't find them either. */
   readonly wasSearched: boolean;

@@ -41,9 +41,7 @@ export interface GapDetectionDeps {
   readonly service: Service;
   readonly log: Log;
   readonly notify: (due: readonly DueTarget[]) => void;
-  /**
-   * How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do.
-   */
+  /** How many threads a round may read while texts are polled. Undefined, the default: webhooks announce texts. */
   readonly polledReads?: () => Promise<number | undefined>;
 }
 
@@ -64,9 +62,9 @@ const maxProbes = 200;
 const maxReopened = 50;
 
 /**
- * Compares the unread counts of every line with the mirror, and searches for missing texts. `polledReads`: no webhook
- * announces texts, so a search starts at once and reads at most so many threads. If `signal` fires before the result is
- * stored, nothing is recorded. Rejects with `ServiceError`.
+ * Compares the unread counts of every line with the mirror, and searches for missing texts. With `polledReads`, a
+ * search starts at once and reads at most so many threads. If `signal` fires before the result is stored, nothing is
+ * recorded. Rejects with `ServiceError`.
  */
 export async function compareUnread(
   deps: GapDetectionDeps,
@@ -87,7 +85,7 @@ export async function compareUnread(
     const past = missing > 0 ? await historyOf(db, line) : noPast;
     compared.push({ line, reported: count, held, state: stateOf(missing, past, at), past });
   }
-  // A poll doesn't search for texts older than the mirror: they would take the reads of a round from new ones.
+  // A poll doesn't search for texts older than the mirror: their reads would take the place of reads of new texts.
   const isPolled = polledReads !== undefined;
   const isJudged = (each: LineUnread) => isGivenUp(each) || (isPolled && each.state === 'behind');
   const sinceCreation = compared.some(isJudged) ? await missingSinceCreation(deps, lines) : undefined;
@@ -95,7 +93,7 @@ export async function compareUnread(
     const lost = sinceCreation?.get(each.line);
     if (!isJudged(each) || lost === undefined) return each;
     if (lost <= 0) return { ...each, state: 'older' as const };
-    // The texts given up are older than the mirror; newer missing ones may still arrive.
+    // The texts given up are older than the mirror; newer texts that are missing may still arrive.
     const isRecent = isGivenUp(each) && each.past.isOlder && secondsBehind(each.past, at) <= searchSeconds;
     return isRecent ? { ...each, state: 'behind' as const } : each;
   });
@@ -109,7 +107,7 @@ export async function compareUnread(
       log.warn(fields, 'Unread texts of a line were not found: an event may have been lost');
     }
     if (!isPolled) notify(await search(deps, each, at));
-    // The sender may call only now. Nobody who was probed before is probed again.
+    // The sender may call only later. Nobody who was probed before is probed again.
     const arrivedBy = new Date(0);
     if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
     if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, polledReads)));
@@ -146,7 +144,7 @@ function isGivenUp({ state }: LineUnread): boolean {
   return state === 'unexplained';
 }
 
-/** For each line, how many more of the texts sent since the mirror was created the service counts than are held. */
+/** For each line, how many more texts since the creation of the mirror the service counts than the mirror holds. */
 async function missingSinceCreation(
   { db, service }: GapDetectionDeps,
   lines: Iterable<string>,
@@ -181,7 +179,7 @@ async function search({ db }: GapDetectionDeps, compared: ComparedLine, at: Date
 }
 
 /**
- * Reads threads that weren't read since the newest text of their line arrived; with reads left, asks for recent
+ * Reads threads that weren't read since the newest text of their line arrived. With reads left, asks for recent
  * callers. The lines share `max` reads.
  */
 async function searchPolled(
@@ -225,7 +223,8 @@ const maxRereadWait = sql`interval '12 hours'`;
 
 /**
  * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere.
- * The waits bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
+ * The waits limit the reads of a busy line, on which texts are read every minute, but only in few of hundreds of
+ * threads.
  */
 async function rereadUnread(tx: Transaction, line: string, max = maxThreads): Promise<DueTarget[]> {
   const threads = await query(

@@ -113,7 +113,7 @@ function isAnalysed({ segments, shortSummary }: Transcript): boolean {
   return segments === undefined || segments.length > 0 || shortSummary !== undefined;
 }
 
-/** The state when none is listed of those that are held. A partial list proves no deletion. */
+/** The state when the service lists no artefact but the mirror holds some. A partial list proves no deletion. */
 function unlisted(isComplete: boolean, held: ArtefactState | null): Progress {
   return { state: isComplete ? 'gone' : (held ?? 'pending') };
 }
@@ -125,7 +125,7 @@ function recordingsProgress(
   rechecks: Rechecks,
 ): Progress {
   if (listed > 0) {
-    // The last recording may not be listed yet.
+    // The service may not list the last recording yet.
     const isShort = call === undefined || listed < recordingsToExpect(call);
     return { state: 'complete', recheckSeconds: isShort ? rechecks.forMore : undefined };
   }
@@ -154,7 +154,7 @@ function unknownCall(claim: Claim, call: HeldCall | undefined): DirtyTarget[] {
 }
 
 /**
- * Transcripts are made from recordings. They are read after the recordings were found or given up, and again when there
+ * Transcripts are made from recordings. They are read once the recordings were found or given up, and again when there
  * are more recordings than held transcripts.
  */
 function transcriptsToRead(
@@ -168,7 +168,9 @@ function transcriptsToRead(
   return state === 'pending' || (isSettled && !isShort) ? [] : [{ kind: 'transcripts', key: claim.key }];
 }
 
-/** Each transcript has a recording, so recordings are read again when fewer are held than transcripts are listed. */
+/**
+ * Each transcript has a recording: recordings are read again when more transcripts are listed than recordings are held.
+ */
 function recordingsToRead(claim: Claim, call: HeldCall | undefined, listed: number): DirtyTarget[] {
   const isHeld =
     call?.recordingsState === 'forbidden' ||

@@ -27,12 +27,12 @@ export const readCall: TargetReader = async (claim, { service, db, now }, signal
   };
 };
 
-/** Milliseconds after the end of a call in which another read of it also reads missing recordings. */
+/** Milliseconds after the end of a call during which each read of the call also reads its missing recordings. */
 const recordingsCanComeMs = 86_400_000;
 
 /**
- * Recordings are read before transcripts, since they decide whether to expect any. A call that wasn't recorded has
- * neither, until a later read reports `recorded`. Missing recordings are read again whenever their call is.
+ * Recordings are read before transcripts, because they decide whether transcripts are expected. A call that wasn't
+ * recorded has neither, until a later read reports `recorded`. Each read of the call reads missing recordings again.
  */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string, now: Date): DirtyTarget[] {
   const state = held?.recordingsState ?? null;
@@ -57,12 +57,13 @@ function recheckSeconds(call: Call, startedAt: Date, now: Date): number | undefi
 }
 
 /**
- * Seconds after a call ended, or was first mirrored, at which missing legs are read again: rules on unanswered ones
- * wait a minute.
+ * Seconds after the end or the first read of a call at which missing legs are read again. Rules wait a minute for legs.
  */
 const legsDelays: readonly number[] = [10, 25, 45];
 
-/** Rules act on calls that ended within the last ten minutes: older ones, as of a back-fill, aren't read again. */
+/**
+ * Rules act on calls that ended within the last ten minutes. Legs of older calls, as of a back-fill, aren't read again.
+ */
 const newsMs = 600_000;
 
 function untilLegs({ endTime, legs = [] }: Call, firstSeenAt: Date | undefined, now: Date): number | undefined {

@@ -6,7 +6,7 @@ import { isLastMiss } from '../retry-policy.ts';
 
 /**
  * Makes the reader of a list of the account. The next read is due after the directory's interval. A failing backend can
- * answer an empty list: like a 404, it must repeat in all spaced reads before held rows are deleted.
+ * answer an empty list: like a 404, an empty list must repeat in all spaced reads before held rows are deleted.
  */
 export function readerOfList(kind: DirectoryKind): TargetReader {
   const list = directory[kind];

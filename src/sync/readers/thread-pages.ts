@@ -3,14 +3,14 @@ import type { HeldThread } from '../../warehouse/conversations.ts';
 
 /*
  * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from
- * answers. Pages overlap by one message. Without an overlap, the list has shifted, and the read starts again. A larger
+ * answers. Pages overlap by one message. Without an overlap the list has shifted, and the read starts again. A larger
  * overlap means that new messages arrived in front, which is checked, or that the order is unstable and a message may
  * have been skipped.
  */
 
-/** What the reads of a process have learnt about the service's pages. */
+/** What a process has learnt about the pages of the service. */
 export interface ThreadPages {
-  /** The limit to send; undefined once all were refused, so that the service applies its default. */
+  /** The limit to send; undefined once the service refused all, so that it applies its default. */
   limit: number | undefined;
   /** The length of the longest page so far. */
   longest: number;
@@ -44,7 +44,7 @@ export interface PagesRead {
 /** How often a read may start again because the list shifted. */
 const maxRestarts = 3;
 
-/** More than any thread has: stops at a list that never ends. */
+/** More pages than any thread has: stops at a list that never ends. */
 const maxPages = 2_000;
 
 /** Lists a thread page by page, back to what the mirror holds. Rejects with what `source.read` rejects with. */
@@ -62,8 +62,8 @@ export async function readPages(pages: ThreadPages, source: PageSource): Promise
 }
 
 /**
- * Reads the end of a list that starts with the oldest message: the last held page and everything after it. Undefined
- * when the pages don't match the held messages.
+ * Reads the end of a list that is sorted oldest first: the last held page and all later ones. Undefined if the pages
+ * don't match the held messages.
  */
 async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRead | undefined> {
   const held = await source.heldWhole();
@@ -99,7 +99,7 @@ function lacksWanted({ wanted }: PageSource, listed: ReadonlyMap<Message['id'], 
   return [...wanted].some((id) => !ids.has(id));
 }
 
-/** Whether a held message is missing from the list: only a read to its end proves that it was deleted. */
+/** Whether the list lacks a held message: only a read to the end of the list proves a deletion. */
 function lacksHeld(source: PageSource, listed: ReadonlyMap<Message['id'], Message>): Promise<boolean> {
   return source.holdsAnotherAmong([...listed.keys()]);
 }
@@ -120,14 +120,14 @@ async function readOnce(
     const fresh = messages.filter(({ id }) => !listed.has(id));
     for (const message of messages) listed.set(message.id, message);
     if (before.length > 1 && !overlap(messages, before)) return 'shifted';
-    // A page shorter than the longest before it makes the next one overlap by more.
+    // If a page is shorter than the longest before it, the next page overlaps by more.
     repeated += Math.max(0, messages.length - fresh.length - (longest - before.length) - 1);
     longest = Math.max(longest, messages.length);
     if (fresh.length === 0) {
       pages.order = orderBetween(before, messages) ?? pages.order;
       if (!isBeyondEnd(messages, before)) return 'partial';
       if (repeated === 0) return 'complete';
-      // New messages in front only moved the others.
+      // New messages in front only moved the others back.
       if (isInOrder && (await source.holdsOnly([...listed.keys()]))) return 'partial';
       return (await arrivedInFront(pages, source, listed, { count: repeated, isInOrder })) ? 'complete' : 'shifted';
     }
@@ -149,7 +149,7 @@ async function readOnce(
   return 'unsettled';
 }
 
-/** The order of a page and the overlap after it; undefined when it can't be determined. */
+/** The order of a page and its overlap with the previous one; undefined if it can't be determined. */
 function orderBetween(page: readonly Message[], last: readonly Message[]): ThreadPages['order'] {
   const ids = new Set(last.map(({ id }) => id));
   const first = page.filter(({ id }) => !ids.has(id));
@@ -157,7 +157,7 @@ function orderBetween(page: readonly Message[], last: readonly Message[]): Threa
   return continues(first, last) ? 'newest first' : continues(last, first) ? 'oldest first' : undefined;
 }
 
-/** A page beyond the end lists only the overlap. If it equals the page before, the service ignores the offset. */
+/** A page beyond the end lists only the overlap. If it equals the previous page, the service ignores the offset. */
 function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): boolean {
   return messages.length === 0 || (before.length > 1 && messages.length < before.length);
 }
@@ -172,7 +172,7 @@ async function arrivedInFront(
   const messages = (await readPage(pages, source, 0, [])) ?? [];
   const latest = newest([...listed.values()]);
   const fresh = messages.filter(({ id }) => !listed.has(id));
-  // Times are mostly whole seconds, so two texts can have the same one.
+  // Times are mostly whole seconds, so two texts can have the same time.
   const isNewer = (message: Message) => moment(message) > latest || (isInOrder && moment(message) === latest);
   if (fresh.length < count || !fresh.every(isNewer)) return false;
   for (const message of fresh) listed.set(message.id, message);
@@ -186,8 +186,9 @@ function overlap(messages: readonly Message[], before: readonly Message[]): bool
 }
 
 /**
- * Reads one page, with smaller limits when the limit is refused. Undefined when a later page is refused or not found:
- * the list has become shorter. After a page of one message, that is the end of the list, and the page counts as empty.
+ * Reads one page, with smaller limits if the service refuses the limit. Undefined if it refuses a later page or doesn't
+ * find it: the list has become shorter. After a page of one message, that is the end of the list, and the page counts
+ * as empty.
  */
 async function readPage(pages: ThreadPages, source: PageSource, offset: number, before: readonly Message[]) {
   const from = pages.limit;
@@ -213,7 +214,7 @@ function continues(newer: readonly Message[], older: readonly Message[]): boolea
   return newest(older) <= oldest(newer) && oldest(older) < oldest(newer);
 }
 
-/** NaN when a message has no time: comparisons are then false, so that no order is found. */
+/** NaN if a message has no time: comparisons are then false, so no order is found. */
 function newest(messages: readonly Message[]): number {
   return Math.max(...messages.map(moment));
 }

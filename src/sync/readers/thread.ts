@@ -13,8 +13,7 @@ import { isOnlyCandidate, soonest, untilMissingThreadRecheck } from '../rechecks
 import { createThreadPages, readPages } from './thread-pages.ts';
 
 /**
- * Seconds until a thread that kept shifting is read again: a quarter of the time that it has been incomplete, within
- * these bounds.
+ * Seconds until a thread whose list kept shifting is read again: a quarter of its incomplete time, within these bounds.
  */
 const unsettledWait = { min: 60, max: 3_600 };
 
@@ -29,8 +28,8 @@ type ThreadReader = (
 ) => Promise<ReadResult>;
 
 /**
- * Reads the messages of a thread (section 4.2): all of them, or the newest back to what the mirror holds. Rejects when
- * the thread isn't found, unless `isProbe` tells that the read only checks whether it exists.
+ * Reads the messages of a thread (section 4.2): all of them, or the newest back to what the mirror holds. Rejects if
+ * the thread isn't found, unless `isProbe` says that the read only checks whether it exists.
  */
 export function createThreadReader(isProbe = isProbed): ThreadReader {
   const pages = createThreadPages();
@@ -52,7 +51,8 @@ export function createThreadReader(isProbe = isProbed): ThreadReader {
       if (!isNotFound(error) || !(await isProbe(db, claim)) || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
-    // A failing backend can answer an empty list. Like a 404, it must repeat in all spaced reads to prove a deletion.
+    // A failing backend can answer an empty list. Like a 404, an empty list must repeat in all spaced reads to prove a
+    // deletion.
     if (messages.length === 0 && end === 'complete' && (await held.holdsAny())) {
       const what = { operation: 'conversations.read', effect: 'none' } as const;
       throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
@@ -91,13 +91,13 @@ function addressOf({ line, number, participants }: Thread) {
   return participants.length > 0 ? { line, number, groupParticipants: participants } : { line, number };
 }
 
-/** A message of a group that the thread of two parties listed. */
+/** A message of a group that the service listed in the thread of two parties. */
 interface GroupMessage {
   readonly group: Thread;
   readonly message: Message;
 }
 
-/** Assigns group messages to the thread of their group, even if the service lists them in the thread of two parties. */
+/** Assigns group messages to the thread of their group, even if the service lists them in a thread of two parties. */
 function splitGroups(thread: Thread, messages: readonly Message[]): { own: Message[]; ofGroups: GroupMessage[] } {
   if (thread.participants.length > 0) return { own: [...messages], ofGroups: [] };
   const ofGroups: GroupMessage[] = [];
@@ -128,9 +128,7 @@ function groupReads(ofGroups: readonly GroupMessage[], read: Provenance): Thread
   });
 }
 
-/**
- * The groups with a listed message that the mirror lacks: their event may have referred to the thread of two parties.
- */
+/** Groups with a listed message that the mirror lacks: its event may have named the thread of two parties. */
 async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[]): Promise<DirtyTarget[]> {
   if (ofGroups.length === 0) return [];
   const groups = await query<Thread>(
@@ -151,8 +149,8 @@ async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[])
 }
 
 /**
- * The held groups of a line that the other party of a thread belongs to; none for a group thread. The event of a group
- * text can name only sender and line (section 6), so these groups are read when the thread doesn't list the message.
+ * The held groups of a line to which the other party of a thread belongs; none for a group thread. The event of a group
+ * text can name only sender and line (section 6), so these groups are read if the thread doesn't list the message.
  */
 export async function groupsOfParty(db: Database, key: string): Promise<DirtyTarget[]> {
   const { line, number, participants } = threadOf(key);

@@ -29,7 +29,7 @@ export interface SubscriptionDeps {
   readonly log: Log;
   readonly publicUrl: string;
   readonly secret: string;
-  /** Subscriptions with this secret in their address are ours too, and get an address with the current secret. */
+  /** The previous secret: subscriptions with it are ours too, and get an address with the current one. */
   readonly previousSecret?: string | undefined;
   /** The receiver hasn't checked before. */
   readonly isFirst?: boolean;
@@ -160,7 +160,7 @@ function isTransient({ advice, code, status }: ServiceError): boolean {
   );
 }
 
-/** Sort key for duplicates, lowest kept: the right type first, then enabled before disabled. */
+/** The sort key of duplicates; the lowest one is kept: the right type first, then enabled before disabled. */
 function rank(subscription: Subscription, type: EventType): number {
   return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === false ? 1 : 0);
 }

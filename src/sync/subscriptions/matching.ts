@@ -15,8 +15,8 @@ export function hookUrl(publicUrl: string, secret: string, type: string): string
 }
 
 /**
- * Whether a subscription delivers to `url`, one of our addresses. Addresses are compared as URLs, and by the event type
- * rather than its spelling: the service may append the name of the trigger.
+ * Whether a subscription delivers to `url`, one of our addresses. Compares addresses as URLs, and by event type rather
+ * than spelling: the service may append the name of the trigger.
  */
 export function deliversTo({ url: actual }: Subscription, url: string): boolean {
   return actual !== undefined && sameAddress(actual, url);
@@ -36,7 +36,7 @@ export function isOurAddress({ publicUrl, secret, previousSecret }: ReceiverAddr
   );
 }
 
-/** Identifies a receiver by where it is reached and its secret, without revealing the secret. */
+/** Identifies a receiver by its public URL and its secret, without revealing the secret. */
 export function receiverAt(publicUrl: string, secret: string): string {
   return receiverOf(hookUrl(publicUrl, secret, 'any'));
 }
@@ -46,7 +46,9 @@ export function receiverOf(url: string): string {
   return hash('sha256', partsOf(url)?.receiver ?? normalized(url), 'hex');
 }
 
-/** The address of another receiver, up to its secret; undefined for one of ours, and for what is no receiver's. */
+/**
+ * The address of another receiver, up to its secret; undefined for ours, and for an address that isn't a receiver's.
+ */
 export function otherReceiverOf(own: ReceiverAddress, url: string): string | undefined {
   const receiver = partsOf(url)?.receiver;
   return receiver === undefined || isOurAddress(own, url) ? undefined : receiver.slice(0, receiver.lastIndexOf('/'));

@@ -27,8 +27,8 @@ export interface Ensured {
 }
 
 /*
- * ops.subscription_watch: the subscription of each wanted event type as the last check left it. ops.gaps gets a row for
- * each time in which deliveries may have been lost. ops.processes knows which receivers have checked the subscriptions.
+ * ops.subscription_watch holds the subscription of each wanted event type, as the last check left it. ops.gaps gets a
+ * row for each period in which deliveries may have been lost.
  */
 
 export interface StoredSubscription {
@@ -56,8 +56,8 @@ export async function storedSubscriptions(db: Database): Promise<Map<string, Sto
 }
 
 /**
- * The stream whose events a broken subscription of a type may lose: its row in ops.gaps has that time searched. Null:
- * another type announces the same events.
+ * The stream whose events a broken subscription of a type may lose: its row in ops.gaps has that period searched. Null
+ * if another type announces the same events.
  */
 const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
   AccountSMS: 'texts',
@@ -68,14 +68,14 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
 };
 
 /**
- * How much earlier a gap starts: clocks differ, and deliveries are in flight when a subscription changes. A call is
- * announced at its end and listed by its start, so a gap of calls also covers a long call.
+ * Seconds by which a gap starts earlier: clocks differ, and deliveries are in flight when a subscription changes. A
+ * call is announced at its end and listed by its start, so a gap of calls also covers a long call.
  */
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
 /**
- * Records that events since a moment may have been lost, whatever the subscriptions were. Who searches the other open
- * gaps has lost them too, so that they are due.
+ * Records that events since a moment may have been lost, whatever the subscriptions were. Other open gaps become due
+ * again: the results of their search may be lost too.
  */
 export async function recordGaps(tx: Transaction, from: Date, reason: string): Promise<void> {
   await query(tx, sql`update ops.gaps set next_try_at = now() where filled_at is null`);
@@ -91,33 +91,28 @@ export async function recordGaps(tx: Transaction, from: Date, reason: string): P
 /** Seconds between two checks of a receiver. */
 export const checkSeconds = 30;
 
-/**
- * After so many seconds without a check, deliveries may have been lost; a service that is away for a moment delays
- * checks.
- */
+/** Deliveries may be lost after so many seconds without a check. Short outages of the service only delay checks. */
 const uncheckedSeconds = 150;
-/** The same at the first check of a process: if others ran, they have checked within `checkSeconds`. */
+/** The same for the first check of a process: a running receiver would have checked within `checkSeconds`. */
 const unreceivedSeconds = 45;
 
 /** How the events of a stream are announced. */
 export interface Announcing {
   readonly stream: 'calls' | 'texts';
-  /** A receiver has found its subscription in place lately. */
+  /** A receiver has recently found the subscription in place. */
   readonly isInPlace: boolean;
-  /**
-   * Calls or texts that happened since its newest delivery, although the subscription is in place; 0 for a single one.
-   */
+  /** Calls or texts since the newest delivery, although the subscription is in place. A single one counts as 0. */
   readonly lost: number;
-  /** When that was; at least when the subscription was changed, and when the receiver started. */
+  /** The time of the newest delivery; not before the subscription was changed or the receiver started. */
   readonly since: Date;
   readonly isPolled: boolean;
 }
 
 /**
- * A proxy can refuse all deliveries while subscriptions are in place: then events happen, and nothing arrives. An event
- * counts from three minutes on, if it happened a minute after the delivery at least, as clocks differ. Without a
- * delivery for five minutes, calls are polled every two, since only events show a loss. Texts are counted each minute
- * anyway.
+ * A proxy can refuse all deliveries while subscriptions are in place: events happen, but nothing arrives. An event
+ * counts after three minutes, if it happened at least a minute after the delivery, because clocks differ. After five
+ * minutes without a delivery, calls are polled every two minutes, because only events show a loss. Texts are counted
+ * each minute anyway.
  */
 export async function readAnnouncing(db: Database): Promise<Announcing[]> {
   const wanted = Object.entries(streamOf).flatMap(([type, stream]) => (stream === null ? [] : [{ type, stream }]));
@@ -153,21 +148,19 @@ export async function readAnnouncing(db: Database): Promise<Announcing[]> {
   );
 }
 
-/** The streams that workers poll: no webhook announces their events, or none has come for a while. */
+/** The streams that workers poll: no webhook announces their events, or none has arrived for a while. */
 export async function unannouncedStreams(db: Database): Promise<('calls' | 'texts')[]> {
   return (await readAnnouncing(db)).filter(({ isPolled }) => isPolled).map(({ stream }) => stream);
 }
 
-/**
- * Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first.
- */
+/** Records before a repair that a subscription loses deliveries: a gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
   await query(db, sql`update ops.subscription_watch set state = 'broken' where event_type = ${type}`);
 }
 
 /**
  * Stores the result of a check. Records a gap for each subscription that is in place again after it lost deliveries or
- * wasn't checked, from a little before it was last in place until now. `isFirst`: the receiver hasn't checked before.
+ * wasn't checked: from a little before it was last in place until now. `isFirst`: the receiver hasn't checked before.
  * `others`: the addresses of other receivers by event type, without their secrets.
  */
 export async function storeSubscriptions(

@@ -28,7 +28,7 @@ export async function withoutErasedParties<R extends { readonly call: CallSummar
   return { reads: cleared, erased };
 }
 
-/** The erased calls among these, each with the party columns that an erasure left empty. */
+/** The erased calls among these, each with the party columns that its erasure left empty. */
 async function erasedCallsWithEmptyColumns(
   tx: Transaction,
   callIds: readonly string[],
@@ -83,7 +83,7 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
     `update warehouse.calls set is_erased = true, extra = null, transcript_count = 0 * transcript_count
      where call_id = any($1) and not is_erased`,
   );
-  // Reports count neither the parties nor the transcripts any more.
+  // Reports stop counting the parties and the transcripts.
   const starts = await query<{ at: string }>(
     tx,
     'select started_at::text as at from warehouse.calls where call_id = any($1) and started_at is not null',
