@@ -138,6 +138,7 @@ const deliveries: List = {
     case when r.is_erased then 'erased' when r.is_recognized then 'yes' when r.targets = '{}' then 'no' else 'in part' end as recognized,
     coalesce((select octet_length(bytes) from secrets.bodies b where b.delivery_id = r.delivery_id), octet_length(r.body)) as bytes`,
   hidden: ['type_in_body'],
+  show: { delivery: (id) => id },
   wide: ['points_at'],
   empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
 };
@@ -304,6 +305,7 @@ const versions: List = {
   select: sql`r.version, r.applied_at, case when r.version = (select max(version) from ops.rule_versions) then 'in force' else 'earlier' end as state,
     r.applied_by as by, jsonb_array_length(r.rules) as rules, r.why`,
   wide: ['why'],
+  show: { version: (number) => number },
   opens: ({ version }) => `/rules/history/${version}`,
   empty: html`No rules were applied yet: <a href="/rules/edit">write the first ones</a>.`,
 };

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Database } from '../db/database.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { type Html, html } from './html.ts';
+import { headingOf, unitOf, writtenNumber } from './words.ts';
 
 export type Condition = RawBuilder<unknown>;
 
@@ -56,18 +57,9 @@ export interface Shown {
   readonly show?: Readonly<Record<string, (value: string, row: Row) => Html | string>>;
   /** The page that the first column of a row leads to. */
   readonly opens?: (row: Row) => string | undefined;
-  /** How columns are called. Default: by their names. */
-  readonly heading?: (column: string) => string;
-}
-
-/** `first_reply_at` as `First reply`. */
-export function headingOf(column: string): string {
-  const words = column.replace(/_(?:at|count)$/, '').replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export function renderTable(title: string, { columns, rows }: Table, shown: Shown, zone: string): Html {
-  const { heading = headingOf } = shown;
   const seen = columns.filter(({ name }) => !shown.hidden?.includes(name));
   const classOf = ({ name, type }: Column) =>
     type === 'number' ? 'number' : shown.wide?.includes(name) ? 'words' : '';
@@ -75,10 +67,10 @@ export function renderTable(title: string, { columns, rows }: Table, shown: Show
     seen.map((column, at) => {
       const content = cellOf(column, row, shown, zone);
       const page = at === 0 ? shown.opens?.(row) : undefined;
-      return html`<td class="${classOf(column)}" data-name="${heading(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
+      return html`<td class="${classOf(column)}" data-name="${headingOf(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
     });
   return html`<div class="card rows" tabindex="0" role="region" aria-label="${title}"><table><caption>${title}</caption>
-<thead><tr>${seen.map((each) => html`<th scope="col" class="${classOf(each)}">${heading(each.name)}</th>`)}</tr></thead>
+<thead><tr>${seen.map((each) => html`<th scope="col" class="${classOf(each)}">${headingOf(each.name)}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`;
 }
 
@@ -88,6 +80,7 @@ function cellOf({ name, type }: Column, row: Row, { show }: Shown, zone: string)
   const own = show?.[name]?.(value, row);
   if (own !== undefined) return own;
   if (type === 'boolean') return value === 't' ? 'yes' : 'no';
+  if (type === 'number') return writtenNumber(value, unitOf(name).unit);
   if (type !== 'moment') return value;
   const at = new Date(value);
   return html`<time datetime="${at.toISOString()}">${toTheSecond(at, zone).slice(0, 19)}</time>`;

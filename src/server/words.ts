@@ -48,6 +48,13 @@ export function lengthOf(seconds: number | null): string {
   return parts.slice(0, 2).join(' ') || '0\u00a0s';
 }
 
+/** A number as a query wrote it, with up to two of its decimals; a duration in its units. */
+export function writtenNumber(text: string, unit: Unit): string {
+  if (!['', '$', '%'].includes(unit)) return formatValue(Number(text), unit);
+  const digits = unit === '$' ? 2 : Math.min(2, /\.(\d+)$/.exec(text)?.[1]?.length ?? 0);
+  return number(Number(text), digits, digits);
+}
+
 /** A number of a table or a sentence, with at least and at most so many decimals. */
 export function number(value: number, least = 0, most = Math.max(least, 1)): string {
   return value.toLocaleString('en', { minimumFractionDigits: least, maximumFractionDigits: most });

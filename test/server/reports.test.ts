@@ -36,11 +36,8 @@ afterAll(async () => {
 const text = async (path: string) => (await world.get(path)).text();
 const read = async (path: string) => readable(await text(path));
 const write = (name: string, ...lines: readonly string[]) => writeFile(join(own, name), lines.join('\n'));
-/** What is wrong with a file, as its page says, and the number of its line. */
-const faultOf = async (name: string) => {
-  const page = await text(`/reports/${name}`);
-  return [/class="problem">([^<]*)/.exec(page)?.[1], /<pre[^>]*><b>(\d+)<\/b>/.exec(page)?.[1]];
-};
+/** What is wrong with a file, as its page says. */
+const faultOf = async (name: string) => /class="problem">([^<]*)/.exec(await text(`/reports/${name}`))?.[1];
 
 describe('a report', () => {
   test('says its sentence of the period in the address, and its table has the rows', async () => {
@@ -56,7 +53,7 @@ describe('a report', () => {
     expect(await beside(dayOf(3))).toMatch(/The 3 days before, .*: not held\./);
     expect(await read(`/reports?from=${dayOf(2)}&to=${yesterday}`)).toMatch(/\+100 % ?, now 2, before 1/);
     expect(await read('/reports?days=90')).toContain('The period before is not held.');
-    expect(await read('/reports/calls?days=30')).toMatch(/, not held – – – – –$/m);
+    expect((await read('/reports/calls?days=30')).match(/^\w{3} \d+ \w{3}.* [\d.–]+$/gm)).toHaveLength(5);
   });
 
   test('leads from a day to its calls, and from these to theirs', async () => {
@@ -104,9 +101,9 @@ test.each([
   }
 });
 
-test('what is wrong in the first comments is said with its line', () => {
+test('what is wrong in the first comments is said', () => {
   const faultIn = (comment: string) => parseReport('1-a.sql', `-- A\n-- ${comment}\nselect 1`).fault;
-  const at = (message: string) => ({ line: 2, message: expect.stringContaining(message) });
+  const at = (message: string) => ({ message: expect.stringContaining(message) });
   expect(faultIn('draw: pie x=a y=b')).toMatchObject(at('"pie" is no picture'));
   expect(faultIn('draw: bars x=a y=b:blue')).toMatchObject(at('"blue" is no tone'));
   expect(faultIn('draw: heat x=a y=b')).toMatchObject(at('value=…'));
@@ -117,13 +114,13 @@ test('what is wrong in the first comments is said with its line', () => {
 });
 
 describe('a file of the owner', () => {
-  test('is a page, and its fault stands on its own page alone, with the line', async () => {
+  test('is a page, and its fault stands on its own page alone', async () => {
     await write('mine.sql', '-- Mine', '-- says: {sum(n)} [row|rows]', '-- figure: Rows: {sum(n)}', 'select 1 as n;');
     await write('bad.sql', '-- Bad', '-- says: {sum(m)} rows', 'select 1 as n;');
     await write('worse.sql', '-- Worse', 'select 1 as n,', '  m;');
     expect(await read('/reports/mine')).toMatch(/^1 row$/m);
-    expect(await faultOf('bad')).toEqual([expect.stringContaining('column &quot;m&quot; does not exist'), '2']);
-    expect(await faultOf('worse')).toEqual([expect.stringContaining('column &quot;m&quot; does not exist'), '3']);
+    expect(await faultOf('bad')).toContain('column &quot;m&quot; does not exist');
+    expect(await faultOf('worse')).toContain('column &quot;m&quot; does not exist');
     await write('odd.sql', '-- Odd', "select null::date as day, 1 as n union all select 'infinity', 2");
     expect(await read('/reports/odd')).toMatch(/^infinity 2$/m);
     const start = await read('/reports');
@@ -137,14 +134,14 @@ describe('a file of the owner', () => {
     await write('secret.sql', '-- Secret', '-- choose: kind = select kind, kind from ops.sync_targets', 'select 1');
     await write('two.sql', '-- Two', 'select 1); commit; drop view reporting.fct_call; select (1');
     await write('write.sql', '-- Write', 'with w as (delete from reporting.params returning 1) select * from w');
-    expect(await faultOf('ops')).toEqual(['permission denied for schema ops', '3']);
-    expect(await faultOf('secret')).toEqual(['permission denied for schema ops', '2']);
-    expect(await faultOf('two')).toEqual([expect.stringMatching(/syntax error/), '2']);
-    expect(await faultOf('write')).toEqual([expect.stringMatching(/must be at the top level/), '2']);
+    expect(await faultOf('ops')).toBe('permission denied for schema ops');
+    expect(await faultOf('secret')).toBe('permission denied for schema ops');
+    expect(await faultOf('two')).toMatch(/syntax error/);
+    expect(await faultOf('write')).toMatch(/must be at the top level/);
     expect(await read('/reports/calls?days=7')).toContain('3 calls came in');
     // That a report may not write is no outage.
     await write('large.sql', '-- Large', 'select lo_create(0) as n');
-    expect(await faultOf('large')).toEqual([expect.stringContaining('read-only transaction'), undefined]);
+    expect(await faultOf('large')).toContain('read-only transaction');
     expect(refusedMs(facts.url, refusals.readOnly)).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BadAddress } from '../errors.ts';
 import { type Unit, unitOf } from '../words.ts';
 
 /*
@@ -29,7 +30,6 @@ export interface Draw {
   readonly value: string;
   /** Durations that differ by orders of magnitude. */
   readonly isLog: boolean;
-  readonly line: number;
 }
 
 /** Texts and the expressions between them. */
@@ -39,7 +39,6 @@ export type Template = readonly (string | Expression)[];
 export interface Expression {
   readonly sql: string;
   readonly unit: Unit;
-  readonly line: number;
 }
 
 export interface Report {
@@ -55,7 +54,7 @@ export interface Report {
   /** The name of the report that a row opens. */
   readonly rows?: string | undefined;
   /** What to choose beside the period, and the query of values and names. */
-  readonly choices: readonly { readonly name: string; readonly sql: string; readonly line: number }[];
+  readonly choices: readonly { readonly name: string; readonly sql: string }[];
   readonly sql: string;
   readonly hasPeriod: boolean;
   /** What it reads, by the views that it names: this says how complete it is, and what can still rise. */
@@ -69,15 +68,8 @@ export interface Figure {
   readonly more?: 'good' | 'bad' | undefined;
 }
 
-/** What is wrong with a file, and where. */
-export class Fault extends Error {
-  readonly line: number | undefined;
-
-  constructor(message: string, line?: number) {
-    super(message);
-    this.line = line;
-  }
-}
+/** What is wrong with a file, or its query. */
+export class Fault extends BadAddress {}
 
 /** The files of folders, read again each time: a file that is added is a page. A later folder replaces a report by name. */
 export function readReports(folders: readonly string[]): Map<string, Report> {
@@ -92,18 +84,11 @@ export function readReports(folders: readonly string[]): Map<string, Report> {
 
 export function parseReport(file: string, sql: string): Report {
   const name = file.replace(/^\d+-|\.sql$/g, '');
-  const lines = sql.split('\n');
-  const comments = lines
-    .slice(
-      0,
-      lines.findIndex((line) => !line.startsWith('--')),
-    )
-    .map((text, at) => ({ text: text.slice(2).trim(), line: at + 1 }));
+  const head = /^(?:--.*\n)*/.exec(sql)?.[0] ?? '';
+  const comments = head.split('\n').map((line) => line.slice(2).trim());
   const told = (key: string) =>
-    comments
-      .filter(({ text }) => text.startsWith(`${key}: `))
-      .map(({ text, line }) => ({ text: text.slice(key.length + 2), line }));
-  const words = comments.map(({ text }) => text).filter((text) => !/^(says|figure|draw|choose|rows): /.test(text));
+    comments.flatMap((text) => (text.startsWith(`${key}: `) ? [text.slice(key.length + 2)] : []));
+  const words = comments.filter((text) => text !== '' && !/^(says|figure|draw|choose|rows): /.test(text));
   const [title = name, second = ''] = words;
   const isQuestion = second.endsWith('?');
   const plain = {
@@ -118,9 +103,9 @@ export function parseReport(file: string, sql: string): Report {
   try {
     return {
       ...plain,
-      says: told('says').flatMap((part, at) => (at === 0 ? templateOf(part) : [' ', ...templateOf(part)])),
+      says: templateOf(told('says').join(' ')),
       figure: told('figure').map(figureOf)[0],
-      rows: told('rows')[0]?.text,
+      rows: told('rows')[0],
       draws: told('draw').map(drawOf),
       choices: told('choose').map(choiceOf),
     };
@@ -130,51 +115,47 @@ export function parseReport(file: string, sql: string): Report {
   }
 }
 
-interface Told {
-  readonly text: string;
-  readonly line: number;
-}
-
-function templateOf({ text, line }: Told): Template {
+function templateOf(text: string): Template {
+  if (text === '') return [];
   return text.split(/\{([^{}]*)\}/).map((part, at) => {
     if (at % 2 === 1) {
       const [, sql = part, name = ''] = /^(.*) as (\w+)$/.exec(part) ?? [];
-      return { sql, unit: unitOf(name).unit, line };
+      return { sql, unit: unitOf(name).unit };
     }
-    if (/[{}]/.test(part)) throw new Fault('A brace is open or closed alone.', line);
+    if (/[{}]/.test(part)) throw new Fault(`A brace is open or closed alone: ${text}`);
     return part;
   });
 }
 
-function figureOf({ text, line }: Told): Figure {
+function figureOf(text: string): Figure {
   const [, name, told = '', more] = /^([^{:]+): (.*?)(?:, more is (good|bad))?$/.exec(text) ?? [];
-  const template = templateOf({ text: told, line });
+  const template = templateOf(told);
   if (!name || template.filter((part) => typeof part !== 'string').length !== 1) {
-    throw new Fault('A figure is a name and one expression: -- figure: Calls: {sum(calls)}', line);
+    throw new Fault('A figure is a name and one expression: -- figure: Calls: {sum(calls)}');
   }
   return { name, template, more: more as Figure['more'] };
 }
 
-function drawOf({ text, line }: Told): Draw {
+function drawOf(text: string): Draw {
   const [word = '', ...words] = text.split(/\s+/);
   const given = new Map(words.map((each) => each.split('=', 2) as [string, string | undefined]));
   const kind = kinds.find((each) => each === word);
-  if (!kind) throw new Fault(`"${word}" is no picture: take one of ${kinds.join(', ')}.`, line);
+  if (!kind) throw new Fault(`"${word}" is no picture: take one of ${kinds.join(', ')}.`);
   const [x = '', value = ''] = [given.get('x'), given.get('value')];
   const y = (given.get('y') ?? '').split(',').map((each, at) => {
     const [column = '', name = tones[at % tones.length]] = each.split(':');
     const tone = tones.find((known) => known === name);
-    if (!tone) throw new Fault(`"${name}" is no tone: take one of ${tones.join(', ')}.`, line);
+    if (!tone) throw new Fault(`"${name}" is no tone: take one of ${tones.join(', ')}.`);
     return { column, tone };
   });
   if (!x || !y[0]?.column || (kind === 'heat' && !value)) {
-    throw new Fault(`A picture names its columns: -- draw: ${kind} x=… y=…${kind === 'heat' ? ' value=…' : ''}`, line);
+    throw new Fault(`A picture names its columns: -- draw: ${kind} x=… y=…${kind === 'heat' ? ' value=…' : ''}`);
   }
-  return { kind, x, y, value, isLog: given.has('log'), line };
+  return { kind, x, y, value, isLog: given.has('log') };
 }
 
-function choiceOf({ text, line }: Told): Report['choices'][number] {
+function choiceOf(text: string): Report['choices'][number] {
   const [, name, sql] = /^([a-z_]+) = (select .*)$/.exec(text) ?? [];
-  if (name && sql) return { name, sql, line };
-  throw new Fault('A choice is a name and a query: -- choose: queue = select key, name from …', line);
+  if (name && sql) return { name, sql };
+  throw new Fault('A choice is a name and a query: -- choose: queue = select key, name from …');
 }

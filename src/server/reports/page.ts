@@ -2,8 +2,8 @@ import { adviceOf, type Finding } from '../../checks/check.ts';
 import { exactly } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { dayField, renderPage, section, select } from '../page.ts';
-import { type Column, type Row, renderTable } from '../table.ts';
-import { formatValue, headingOf, number, type Unit, unitOf } from '../words.ts';
+import { type Row, renderTable } from '../table.ts';
+import { formatValue, headingOf, number, writtenNumber } from '../words.ts';
 import type { Answer, Choice, Options, Value } from './answer.ts';
 import { areDays, draw, type Size, type State } from './draw.ts';
 import { Fault, type Report, type Template } from './file.ts';
@@ -47,11 +47,12 @@ export interface Now {
 /** A report and its answers: of the period, of its days that are over, and of as many days before. */
 export interface Told {
   readonly report: Report;
+  readonly options: readonly Options[];
   /** The report that a row opens. */
   readonly target?: Report | undefined;
   readonly now: Answer | Fault;
-  readonly over?: Answer;
-  readonly past?: Answer | 'not held';
+  readonly over?: Answer | Fault | undefined;
+  readonly past?: Answer | Fault | 'not held' | undefined;
 }
 
 /** The start page: figures, and a list of all other reports. */
@@ -103,8 +104,8 @@ ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the
 }
 
 /** The page of one report. */
-export async function renderReport(told: Told, choice: Choice, options: readonly Options[], now: Now): Promise<string> {
-  const { report, now: answer, past } = told;
+export async function renderReport(told: Told, choice: Choice, now: Now): Promise<string> {
+  const { report, options, now: answer, past } = told;
   const { period } = choice;
   const isFault = answer instanceof Fault;
   const sentence = isFault ? undefined : sentenceOf(report, answer);
@@ -119,7 +120,9 @@ export async function renderReport(told: Told, choice: Choice, options: readonly
       !isFault &&
         html`<p class="soft beside">${report.hasPeriod && report.says.length > 0 && pastWords(report, past, period, now)} <a class="link" href="${csv}">CSV of all rows</a></p>`,
       findings(now),
-      ...(isFault ? [faultCard(report, answer)] : await content({ ...told, now: answer }, choice, now)),
+      ...(isFault
+        ? [html`<section class="card"><p class="problem">${answer.message}</p></section>`]
+        : await content({ ...told, now: answer }, choice, now)),
       html`<p class="note">${report.hasPeriod && trustWords(report, period, now)} ${report.about}</p>`,
       html`<details><summary>The query, for every tool</summary><pre class="words-of">${report.sql}</pre></details>`,
       footer(now),
@@ -141,11 +144,6 @@ async function content(told: Told & { readonly now: Answer }, choice: Choice, no
     ...(figures.length > 0 ? [html`<section class="card">${figures}</section>`] : []),
     table(report, answer, about, now),
   ];
-}
-
-function faultCard(report: Report, { message, line }: Fault): Html {
-  const text = line === undefined ? undefined : report.sql.split('\n')[line - 1];
-  return html`<section class="card"><p class="problem">${message}</p>${text !== undefined && html`<pre class="words-of"><b>${line}</b>  ${text}</pre>`}</section>`;
 }
 
 /** How many days a row of a report by day or by week is about. Undefined: its rows are not about days. */
@@ -184,7 +182,7 @@ function statesOf({ isOf }: Report, { today, unprovenDays, returnsFrom }: Now) {
 
 const stateWords: Readonly<Record<State, string>> = { open: ', not over', rising: ', still rising', over: '' };
 
-/** The rows, newest day first. */
+/** The rows, newest day first, without the days before anything was held. */
 function table(
   report: Report,
   answer: Answer,
@@ -195,42 +193,19 @@ function table(
   const count = daysOfRows(answer);
   const day = count && columns[0]?.name;
   const from = heldFrom(report, now) ?? '';
-  const isHeld = (row: Row) =>
-    !day ||
-    from <= dayAfter(row[day] ?? '', count - 1) ||
-    columns.some(({ name, type }) => type === 'number' && Number(row[name] ?? 0) !== 0);
-  const show = columns.map((column) => {
-    const words = (value: string, row: Row) => {
-      if (!isHeld(row)) return column.name === day ? `${dayName(value)}, not held` : '–';
-      return `${cell(column, value)}${column.name === day ? stateWords[stateOf(value, count)] : ''}`;
-    };
-    return [column.name, words] as const;
-  });
-  const shown = (day ? rows.toReversed() : rows).slice(0, maxTableRows);
+  const held = day ? rows.filter((row) => from <= dayAfter(row[day] ?? '', count - 1)).toReversed() : rows;
+  const shown = held.slice(0, maxTableRows);
+  const dates = columns.filter(({ type }) => type === 'date').map(({ name }) => name);
+  const show = (name: string) => (value: string) =>
+    `${dayName(value)}${name === day ? stateWords[stateOf(value, count)] : ''}`;
   const options = {
     hidden: columns.flatMap(({ name }) => (/^whole_|_key$|^call_id$|^thread$/.test(name) ? [name] : [])),
     wide: columns.flatMap(({ name }) => (shown.some((row) => (row[name]?.length ?? 0) > 40) ? [name] : [])),
-    show: Object.fromEntries(show),
-    opens: (row: Row) => (isHeld(row) ? linkOf(row) : undefined),
-    heading: headingOf,
+    show: Object.fromEntries(dates.map((name) => [name, show(name)])),
+    opens: linkOf,
   };
   return html`${renderTable(report.title, { columns, rows: shown }, options, now.zone)}
-${(isCut || shown.length < rows.length) && html`<p class="note">The first ${shown.length} rows; the CSV has more.</p>`}`;
-}
-
-function cell({ name, type }: Column, value: string): string {
-  if (type === 'date') return dayName(value);
-  if (type === 'moment') return `${dayName(value.slice(0, 10))} ${value.slice(11, 16)}`;
-  if (type === 'boolean') return value === 't' ? 'yes' : 'no';
-  if (type !== 'number') return value;
-  const { unit } = unitOf(name);
-  return unit === '' || unit === '%' || unit === '$' ? plainNumber(value, unit) : formatValue(Number(value), unit);
-}
-
-/** With the decimals that the query gives, up to two. */
-function plainNumber(value: string, unit: Unit = ''): string {
-  const digits = unit === '$' ? 2 : Math.min(2, /\.(\d+)$/.exec(value)?.[1]?.length ?? 0);
-  return number(Number(value), digits, digits);
+${(isCut || shown.length < held.length) && html`<p class="note">The first ${shown.length} rows; the CSV has more.</p>`}`;
 }
 
 /** A template with its values: `[call|calls]` after one that is 1 is the first word. Undefined if none is known. */
@@ -242,7 +217,7 @@ function filled(template: Template, values: readonly Value[]): string | undefine
     const { text, isNumber } = left.next().value ?? { text: null };
     isOne = text === '1';
     if (text === null || !isNumber) return text ?? '–';
-    return part.unit === '' ? plainNumber(text) : formatValue(Number(text), part.unit);
+    return part.unit === '' ? writtenNumber(text, '') : formatValue(Number(text), part.unit);
   });
   return values.every(({ text }) => text === null) ? undefined : parts.join('');
 }
@@ -260,7 +235,8 @@ function figureOf({ figure }: Report, { figure: value }: Answer): string | undef
 /** What changed since the period before: in percent, or a share in points. */
 function changeWords({ report, over, past }: Told): Html {
   if (past === 'not held') return html`<p class="note">The period before is not held.</p>`;
-  if (!past || !over) return html`<p class="note">Nothing to compare yet.</p>`;
+  if (!past || !over || past instanceof Fault || over instanceof Fault)
+    return html`<p class="note">Nothing to compare yet.</p>`;
   const [now, then] = [over.figure?.text, past.figure?.text];
   if (now == null || then == null) return html`<p class="note">Nothing to compare before.</p>`;
   const more = report.figure?.more;
@@ -272,19 +248,21 @@ function changeWords({ report, over, past }: Told): Html {
   return html`<p class="note">${Number.isFinite(change) && html`<b class="${tone}">${size}</b>, `}now ${figureOf(report, over)}, before ${figureOf(report, past)}</p>`;
 }
 
+const onlyToday = 'Today is not over: nothing to compare yet.';
+
 function comparison(period: Period, { today }: Now): string {
   const over = finished(period, today);
-  if (!over) return 'Today is not over: nothing to compare yet.';
+  if (!over) return onlyToday;
   const left = over === period ? '' : ' Today is not over and is left out of them.';
   return `Changes: ${periodName(over)} beside ${periodName(before(over))}.${left}`;
 }
 
 function pastWords(report: Report, past: Told['past'], period: Period, now: Now): string {
   const over = finished(period, now.today);
-  if (!over) return 'Today is not over: nothing to compare yet.';
+  if (!over) return onlyToday;
   const count = daysOf(over);
   const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(before(over))}:`;
-  if (past === undefined) return `${name} could not be read.`;
+  if (past === undefined || past instanceof Fault) return `${name} could not be read.`;
   return `${name} ${past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
 }
 

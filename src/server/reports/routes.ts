@@ -11,7 +11,7 @@ import { type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { answerPage } from '../page.ts';
 import { csvOf, maxRows, type Pages, sendCsv } from '../table.ts';
-import { type Answer, answerReport, asReader, type Choice, readOptions } from './answer.ts';
+import { answerReport, asReader, type Choice, readOptions } from './answer.ts';
 import { Fault, type Report, readReports } from './file.ts';
 import { heldFrom, type Now, renderReport, renderStart, type Told } from './page.ts';
 import { before, finished, type Period, periodOf } from './period.ts';
@@ -59,9 +59,8 @@ export function registerReports(
     const page = await read(query, async (client, now, period) => {
       const reports = [...readReports(folders).values()];
       const told: Told[] = [];
-      for (const report of reports) {
-        if (report.figure) told.push(await tell(client, report, { period, chosen: {} }, now, limits.figure));
-      }
+      for (const report of reports.filter(({ figure }) => figure))
+        told.push(await tell(client, report, { period, chosen: {} }, now, limits.figure));
       return renderStart(told, reports, period, now);
     });
     return answerPage(reply, page);
@@ -71,11 +70,7 @@ export function registerReports(
     const { report, target } = named(params.name);
     const page = await read(query, async (client, now, period) => {
       const choice = { period, chosen: chosenOf(report, query) };
-      const told = await tell(client, report, choice, now, limits.page);
-      const options = await readOptions(client, report);
-      return options instanceof Fault
-        ? renderReport({ report, now: options }, choice, [], now)
-        : renderReport({ ...told, target }, choice, options, now);
+      return renderReport({ ...(await tell(client, report, choice, now, limits.page)), target }, choice, now);
     });
     return answerPage(reply, page);
   });
@@ -85,7 +80,6 @@ export function registerReports(
     return read(query, async (client, { zone }, period) => {
       const choice = { period, chosen: chosenOf(report, query) };
       const answer = await answerReport(client, report, choice, { ...limits.page, zone, limit: maxRows });
-      if (answer instanceof Fault) throw new BadAddress(answer.message);
       if (answer.isCut) throw new BadAddress(`These are more than ${maxRows} rows: choose fewer days.`);
       const name = report.hasPeriod ? `${report.name}-${period.from}-to-${period.to}` : report.name;
       return sendCsv(reply, name, csvOf(answer));
@@ -120,19 +114,21 @@ async function tell(
   now: Now,
   limit: (typeof limits)['page'],
 ): Promise<Told> {
-  const of = (period: Period) => answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone });
-  const answer = await of(choice.period);
+  const orFault = (error: unknown) => {
+    if (error instanceof Fault) return error;
+    throw error;
+  };
+  const of = (period: Period) =>
+    answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone }).catch(orFault);
+  const options = await readOptions(client, report).catch(orFault);
+  if (options instanceof Fault) return { report, options: [], now: options };
+  const told = { report, options, now: await of(choice.period) };
   const over = report.hasPeriod && report.says.length > 0 ? finished(choice.period, now.today) : undefined;
-  if (answer instanceof Fault || !over) return { report, now: answer };
+  if (told.now instanceof Fault || !over) return told;
   const past = before(over);
   const from = heldFrom(report, now);
-  if (from === null || (from !== undefined && past.from < from)) return { report, now: answer, past: 'not held' };
-  const compared = { over: over === choice.period ? answer : await of(over), past: await of(past) };
-  return { report, now: answer, ...(isAnswered(compared) && compared) };
-}
-
-function isAnswered(compared: Record<'over' | 'past', Answer | Fault>): compared is Record<'over' | 'past', Answer> {
-  return !(compared.over instanceof Fault || compared.past instanceof Fault);
+  if (from === null || (from !== undefined && past.from < from)) return { ...told, past: 'not held' };
+  return { ...told, over: over === choice.period ? told.now : await of(over), past: await of(past) };
 }
 
 function chosenOf({ choices }: Report, query: Parameters): Record<string, string> {
