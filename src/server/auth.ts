@@ -35,18 +35,18 @@ export function createGuard({
   const guesses = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
   let delayed = 0;
 
-  async function refuse(request: FastifyRequest, reply: FastifyReply, isGuess: boolean, sentence: string) {
+  const signInBy = (request: FastifyRequest) =>
+    adminToken === undefined ? undefined : signInWith(adminToken, request);
+
+  async function refuse(request: FastifyRequest, reply: FastifyReply, isGuess: boolean, sentence = howToSignIn) {
     if (isGuess) {
+      const address = request.ip;
       metrics.requestRefused('admin_token');
-      if (guesses.count(request.ip) === 1) {
-        const address = request.ip;
+      if (guesses.count(address) === 1)
         log.warn({ address }, 'A request had a wrong ADMIN_TOKEN. Further ones from this address are only counted');
-      }
-      if (delayed < maxDelayed) {
-        delayed += 1;
-        await delay(refusalMs);
-        delayed -= 1;
-      }
+      delayed += 1;
+      if (delayed <= maxDelayed) await delay(refusalMs);
+      delayed -= 1;
     }
     reply.code(401).header('www-authenticate', 'Basic realm="Trunkline", charset="UTF-8"');
     return sendSentence(request, reply, sentence);
@@ -62,10 +62,8 @@ export function createGuard({
         reply.header('cache-control', 'no-store');
       });
       scope.addHook('onRequest', async (request, reply) => {
-        const signIn = adminToken === undefined ? undefined : signInWith(adminToken, request);
-        if (signIn === undefined) {
-          return refuse(request, reply, request.headers.authorization !== undefined, howToSignIn);
-        }
+        const signIn = signInBy(request);
+        if (signIn === undefined) return refuse(request, reply, request.headers.authorization !== undefined);
         signIns.set(request, signIn);
       });
     },
@@ -74,15 +72,13 @@ export function createGuard({
       app.get<{ Querystring: { code?: unknown } }>('/sign-in', { exposeHeadRoute: false }, async (request, reply) => {
         const code = String(request.query.code ?? '');
         reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-        if (adminToken === undefined) return refuse(request, reply, false, howToSignIn);
-        const isOurs = isPass(adminToken, 'link', code);
-        if (!isOurs && signInWith(adminToken, request) === undefined) {
-          return refuse(request, reply, code !== '', `This link has expired, or it is not complete. ${howToSignIn}`);
-        }
-        if (isOurs) {
+        if (adminToken === undefined) return refuse(request, reply, false);
+        if (isPass(adminToken, 'link', code)) {
           const secure = isHttps(request, publicUrl) ? '; Secure' : '';
-          const cookie = `${cookieName(adminToken)}=${passOf(adminToken, 'session', expiryIn(sessionSeconds))}`;
+          const cookie = `${cookieName(adminToken)}=${newPass(adminToken, 'session', sessionSeconds)}`;
           reply.header('set-cookie', `${cookie}; Path=/; Max-Age=${sessionSeconds}; HttpOnly; SameSite=Lax${secure}`);
+        } else if (signInBy(request) === undefined) {
+          return refuse(request, reply, code !== '', `This link has expired, or it is not complete. ${howToSignIn}`);
         }
         return reply.code(303).header('location', '/').send();
       });
@@ -93,16 +89,12 @@ export function createGuard({
 /** A link to the pages at `base`, valid for an hour. */
 export function signInLink(base: string, adminToken: string): string {
   const link = new URL('/sign-in', base);
-  link.searchParams.set('code', passOf(adminToken, 'link', expiryIn(linkSeconds)));
+  link.searchParams.set('code', newPass(adminToken, 'link', linkSeconds));
   return link.href;
 }
 
 /** How the client of an admitted request signed in. */
-interface SignIn {
-  readonly by: 'bearer' | 'basic' | 'session';
-  readonly user?: string;
-}
-
+type SignIn = Readonly<{ by: 'bearer' | 'basic' | 'session'; user?: string }>;
 const signIns = new WeakMap<FastifyRequest, SignIn>();
 
 function signInWith(adminToken: string, { headers }: FastifyRequest): SignIn | undefined {
@@ -147,18 +139,14 @@ function isHttps({ headers }: FastifyRequest, publicUrl: string | undefined): bo
  * A pass replaces the token where it must not appear: a `link` in a browser's history, a `session` in its cookie. It
  * consists of its expiry and an HMAC of it. So nothing is stored, every process accepts it, and a new token ends it.
  */
-function passOf(adminToken: string, purpose: 'link' | 'session', expiry: string): string {
+function newPass(adminToken: string, purpose: 'link' | 'session', seconds: number): string {
+  const expiry = Math.floor(Date.now() / 1_000) + seconds;
   return `${expiry}.${macOf(adminToken, `${purpose} ${expiry}`)}`;
 }
 
 function isPass(adminToken: string, purpose: 'link' | 'session', given: string): boolean {
-  const [expiry = ''] = given.split('.', 1);
-  if (!/^\d{1,12}$/.test(expiry) || Number(expiry) * 1_000 < Date.now()) return false;
-  return isSame(given, passOf(adminToken, purpose, expiry));
-}
-
-function expiryIn(seconds: number): string {
-  return String(Math.floor(Date.now() / 1_000) + seconds);
+  const [expiry = '', mac = ''] = given.split('.', 2);
+  return Number(expiry) * 1_000 > Date.now() && isSame(mac, macOf(adminToken, `${purpose} ${expiry}`));
 }
 
 /** Browsers share the cookies of a host among all its ports, on which several deployments may run. */

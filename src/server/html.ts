@@ -24,7 +24,7 @@ export function withCode(sentence: string): Html {
 
 /** A text that a form sends back as it is: only what is markup is escaped, and nothing is made visible. */
 export function verbatim(text: string): Html {
-  return { markup: escapedMarkup(text) };
+  return { markup: escaped(text) };
 }
 
 /** Marks our own text, such as a style sheet, as safe markup. Never use it for text from outside. */
@@ -34,22 +34,14 @@ export function trusted(markup: string): Html {
 
 function markupOf(value: Value): string {
   if (value === undefined || value === null || value === false) return '';
-  if (typeof value === 'string' || typeof value === 'number') return escaped(String(value));
+  if (typeof value === 'string' || typeof value === 'number') return escaped(printable(String(value)));
   return 'markup' in value ? value.markup : value.map(({ markup }) => markup).join('');
 }
 
 const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
+  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
 };
 
 function escaped(text: string): string {
-  return escapedMarkup(printable(text));
-}
-
-function escapedMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }

@@ -5,6 +5,7 @@ import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
 import { answerPage, dayField, renderPage, select } from './page.ts';
+import type { Reader } from './records/send.ts';
 import type { View } from './records/view.ts';
 import {
   type Condition,
@@ -31,13 +32,6 @@ export interface Filter {
   readonly where: (value: string) => Condition;
 }
 
-/** Who looks at a list, and the parameters of its address. */
-interface AskedAbove {
-  readonly view: View;
-  readonly user: string | undefined;
-  readonly query: Parameters;
-}
-
 /** A list of rows with filters: served as page, CSV and JSON, and printed by `trunkline list`. */
 export interface List extends Shown {
   /** Its path without the slash, and its name for the command. */
@@ -59,7 +53,7 @@ export interface List extends Shown {
   /** Columns with what people wrote: left out where pages hide it. */
   readonly words?: readonly string[];
   /** Shown above its rows, such as actions that affect all of them. */
-  readonly above?: (pages: Pages, asked: AskedAbove) => Promise<Html>;
+  readonly above?: (pages: Pages, asked: Reader & { readonly query: Parameters }) => Promise<Html>;
   /** What an empty list means, and what comes next. */
   readonly empty: Html;
 }
@@ -91,12 +85,10 @@ function choiceOf({ filters, at }: List, query: Parameters, zone: string): Choic
     where.push(conditionOf(value));
     if (given !== undefined) values.set(name, given);
   }
-  const named: Record<string, string | undefined> = {
-    ...range,
-    span: range.span === at?.span ? undefined : range.span,
-  };
-  const ranged = at ? Object.entries(named).filter((each): each is [string, string] => each[1] !== undefined) : [];
-  return { range, where, values, parameters: new URLSearchParams([...values, ...ranged]).toString() };
+  const parameters = new URLSearchParams([...values]);
+  for (const [name, value] of Object.entries(at ? range : {}))
+    if (value !== undefined && value !== at?.span) parameters.set(name, value);
+  return { range, where, values, parameters: parameters.toString() };
 }
 
 /** The rows of a list that `query` chooses, as programs get them. Throws `BadAddress`. */
@@ -170,12 +162,10 @@ function pageNumberOf(value: unknown): number {
   throw new BadAddress(`page must be a number from 1 to ${lastPage}.`);
 }
 
-function nothing({ name, at, empty }: List, { values, range }: Choice): Html {
-  const isNarrow = values.size > 0 || range.from !== undefined || range.to !== undefined;
-  const isAll = at === undefined || range.span === 'all';
-  const all = at === undefined ? `/${name}` : `/${name}?span=all`;
-  return html`<div class="card empty-list"><p>${isNarrow ? html`No row fits these filters.` : empty}</p>${
-    (isNarrow || !isAll) && html`<p><a class="link" href="${all}">Show all that is kept</a></p>`
+function nothing({ name, at, empty }: List, { parameters, range }: Choice): Html {
+  const all = (parameters !== '' || range.span !== 'all') && `/${name}${at ? '?span=all' : ''}`;
+  return html`<div class="card"><p>${parameters === '' ? empty : 'No row fits these filters.'}</p>${
+    all && html`<p><a class="link" href="${all}">Show all that is kept</a></p>`
   }</div>`;
 }
 
@@ -199,7 +189,6 @@ function fieldOf(name: string, { label, options, placeholder, usual }: Filter, v
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" placeholder="${placeholder}" autocomplete="off" spellcheck="false"></div>`;
 }
 
-/** Links to the rows before and after. */
 function pagerOf(path: string, { parameters }: Choice, page: number, hasMore: boolean): Html {
   const link = (to: number, rel: string, name: string) =>
     html`<a class="link" href="${`${path}?${parameters}&page=${to}`}" rel="${rel}">${name}</a>`;

@@ -8,7 +8,6 @@ import { actionStateWords } from '../rules/runs.ts';
 import { commandName } from '../shared/command-name.ts';
 import { eventTypes } from '../shared/event-types.ts';
 import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
-import { isCallId, typedThreadKey } from '../shared/thread.ts';
 import { BadAddress } from './errors.ts';
 import { html } from './html.ts';
 import type { Filter, List } from './list.ts';
@@ -101,14 +100,6 @@ const calls: List = {
   empty: html`No call was held in this time. New ones show within a second of their end; <code>${commandName} backfill calls</code> reads older ones.`,
 };
 
-/** `kind key` of each target that a typed call id or thread may mean. Throws `BadAddress`. */
-function targetsNamed(text: string): string[] {
-  if (isCallId(text)) return ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${text}`);
-  const key = typedThreadKey(text);
-  if (key !== undefined) return [`thread ${key}`];
-  throw new BadAddress('target must be a call id, or line/number of a thread with country codes.');
-}
-
 const deliveries: List = {
   name: 'deliveries',
   title: 'Deliveries',
@@ -126,11 +117,6 @@ const deliveries: List = {
       label: 'Recognized',
       options: { no: 'not recognized', yes: 'recognized' },
       where: (value) => (value === 'no' ? sql`not r.is_recognized` : sql`r.is_recognized`),
-    },
-    target: {
-      label: 'Points at',
-      placeholder: 'call id or line/number',
-      where: (text) => sql`r.targets && ${targetsNamed(text)}::text[]`,
     },
   },
   select: sql`r.delivery_id as delivery, r.received_at, r.event_type as type, r.claimed_type as type_in_body,
@@ -168,19 +154,10 @@ const targets: List = {
         refused: 'gone or refused for good',
         parked: 'parked',
         pending: 'pending',
-        any: 'any, of a call or thread',
       },
       where: (state) => targetStates[state] ?? sql`true`,
     },
     kind: { label: 'Kind', options: named(targetKinds), where: equals(sql`r.kind`) },
-    target: {
-      label: 'Call or thread',
-      placeholder: 'call id or line/number',
-      where(text) {
-        const names = targetsNamed(text);
-        return sql`(r.kind, r.key) in (select split_part(name, ' ', 1), substr(name, position(' ' in name) + 1) from unnest(${names}::text[]) name)`;
-      },
-    },
   },
   select: sql`r.key, r.kind, ${stateInWords} as state, r.attempts as failures_in_a_row, r.last_error as why, r.read_at,
     case when ${isPending} then r.due_at end as next_at, 'delivery ' || r.delivery_id as because_of`,
@@ -319,11 +296,6 @@ const optOuts: List = {
   order: sql`r.decided_at desc, r.number, r.line`,
   above: aboveOptOuts,
   filters: {
-    status: {
-      label: 'Status',
-      options: { opt_out: 'opted out', unsure: 'may have opted out' },
-      where: equals(sql`r.opt_status`),
-    },
     number: ofNumber('Customer', sql`r.number`),
   },
   select: sql`${customer(sql`r.number`)} as customer, r.opt_status as status, r.decided_at as since_at, r.evidence,

@@ -78,7 +78,7 @@ function readCustomers(pages: Pages, numbers: Condition): Promise<Table> {
     pages,
     sql`with found as materialized (${numbers})
     select coalesce(k.name || ' (' || f.number || ')', f.number) as customer, t.line, t.message_count as texts, t.last_message_at as newest_text_at,
-      coalesce(c.calls, 0) as calls, c.started_at as newest_call_at, 'texts of rules' as texts_of_rules, case o.opt_status when 'opt_out' then 'opted out' when 'unsure' then 'may have opted out' end as automatic_texts,
+      coalesce(c.calls, 0) as calls, c.started_at as newest_call_at, 'show' as texts_of_rules, case o.opt_status when 'opt_out' then 'opted out' when 'unsure' then 'may have opted out' end as automatic_texts,
       t.line || '/' || f.number as thread, f.number, c.call_id as call
     from found f
       left join warehouse.contacts k on k.number = warehouse.contact_number(f.number)
