@@ -1,5 +1,5 @@
 -- Links to audio and to files attached to texts. They do not expire, and whoever has one can play or fetch its content.
--- `npx trunkline links` prints them. RETENTION_DAYS deletes them.
+-- Pages play them through the server. RETENTION_DAYS deletes them.
 create table secrets.links (
   kind text not null check (kind in ('recording', 'file')),
   owner text not null, -- Of a recording the id of the call, of a file conversation/message.

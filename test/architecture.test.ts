@@ -49,6 +49,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/checks'],
   ['src/ops'],
   ['src/alerts'],
+  ['src/actions'],
   ['src/server'],
   ['workers', 'src/local'],
   ['src/cli'],

@@ -48,7 +48,7 @@ const deliveriesUnrecognized = defineCheck({
   level: 'notice',
   sentence: (count) =>
     `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-  remedy: `They are kept whole until EVENT_RETENTION_DAYS are over, and a release that knows them reads them: ${toType('events list --unrecognized')} shows them.`,
+  remedy: `They are kept whole until EVENT_RETENTION_DAYS are over, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
 });
 
 const gapOpen = defineCheck({
@@ -95,7 +95,7 @@ const callsUnproven = defineCheck<Told>({
         uncompared.days === 0
           ? 'Texts from before the first start were never searched for.'
           : `Call history of ${uncompared.days} of the last ${uncompared.of} days was never compared with the service.`,
-      remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
+      remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`,
     };
   },
   ...asTold,

@@ -2,10 +2,7 @@ import { Command } from 'commander';
 import { commandName } from '../shared/command-name.ts';
 import { WrongUse } from '../shared/errors.ts';
 import { describeRelease, readRelease } from '../shared/release.ts';
-import { addAdministration } from './commands/administration.ts';
-import { addAutomation } from './commands/automation.ts';
-import { addMirror } from './commands/mirror.ts';
-import { addProcesses } from './commands/processes.ts';
+import { addCommands } from './commands.ts';
 import { exitCodes, printFailureJson, runCommand } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
 import type { Output } from './output.ts';
@@ -38,6 +35,7 @@ export function createProgram(entry: Entry, args: readonly string[] = []): Comma
   const program = new Menu(commandName)
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
     .option('-V, --version', 'print the version, the commit and the schema')
+    .option('--by <who>', 'who acts, as histories name it; default: the user of this machine')
     .on('option:version', () => {
       console.log(describeRelease(readRelease()));
       process.exit(exitCodes.done);
@@ -47,10 +45,6 @@ export function createProgram(entry: Entry, args: readonly string[] = []): Comma
       if (error.exitCode !== 0 && args.includes('--json')) printFailureJson(new WrongUse(error.message));
       process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse);
     });
-  // In the order of the help.
-  addProcesses(program, entry);
-  addMirror(program);
-  addAutomation(program);
-  addAdministration(program);
+  addCommands(program, entry);
   return program;
 }

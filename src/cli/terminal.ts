@@ -128,9 +128,9 @@ async function ask(question: string, { input, output }: Terminal): Promise<strin
 /** Who runs the command, as far as the machine knows. */
 export function operatorName(): string {
   try {
-    return `command line, ${userInfo().username}`;
+    return `${userInfo().username}, on the command line`;
   } catch {
     // A container may run as a user without a name.
-    return 'command line';
+    return 'somebody on the command line';
   }
 }

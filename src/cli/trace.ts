@@ -1,3 +1,4 @@
+import { keyOf } from '../actions/reads.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import { span } from '../shared/format.ts';
@@ -5,7 +6,6 @@ import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { type TraceKind, trace, traceKinds } from '../trace.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, renderColumns } from './output.ts';
-import { keyOf } from './resync.ts';
 
 /** The trace of one item. Rejects with `UserError` if nothing is known about it. */
 export async function traceOne(
@@ -88,7 +88,7 @@ function unknown(kinds: readonly TraceKind[], key: string): UserError {
   const isNumber = kinds.length > 1 && key.length >= 7;
   const hint = isNumber ? ` If it is a phone number, name the thread: ${toType('trace LINE/NUMBER')}.` : '';
   return new UserError(
-    `Nothing is known of a ${names}: ${toType('events list')} shows the deliveries that are kept.${hint}`,
+    `Nothing is known of a ${names}: ${toType('list deliveries')} shows the deliveries that are kept.${hint}`,
   );
 }
 

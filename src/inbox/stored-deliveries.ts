@@ -39,20 +39,6 @@ const columns =
   content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body,
   (select octet_length(bytes) from secrets.bodies b where b.delivery_id = d.delivery_id) as "unreadBytes"`);
 
-/** The newest deliveries that meet all given conditions, newest first, at most 1,000. */
-export function listDeliveries(
-  db: Database,
-  { isUnrecognized = false, since }: { isUnrecognized?: boolean | undefined; since?: Date | undefined },
-): Promise<StoredDelivery[]> {
-  return query(
-    db,
-    sql<StoredDelivery>`select ${columns} from ops.deliveries d
-     where (not ${isUnrecognized}::boolean or not is_recognized)
-       and (${since ?? null}::timestamptz is null or received_at >= ${since ?? null})
-     order by delivery_id desc limit 1000`,
-  );
-}
-
 export async function findDelivery(db: Database, id: string): Promise<StoredDelivery | undefined> {
   const [found] = await query(
     db,
@@ -94,12 +80,6 @@ export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayR
     const marked = await markRanked(tx, targets, priorities.history);
     return { deliveries: deliveries.length, ...marked };
   });
-}
-
-/** The body of a delivery as it arrived, if it couldn't be read. */
-export async function unreadBody(db: Database, id: string): Promise<Buffer | undefined> {
-  const [found] = await query(db, sql<{ bytes: Buffer }>`select bytes from secrets.bodies where delivery_id = ${id}`);
-  return found?.bytes;
 }
 
 /**

@@ -103,7 +103,7 @@ const calls: List = {
 const deliveries: List = {
   name: 'deliveries',
   title: 'Deliveries',
-  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data. <code>${commandName} trace delivery 42</code> tells what one led to, <code>${commandName} events replay</code> reads it again.`,
+  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data. <code>${commandName} trace delivery 42</code> tells what one led to, <code>${commandName} deliveries replay</code> reads it again.`,
   from: sql`ops.deliveries`,
   order: sql`r.delivery_id desc`,
   at: { column: sql`r.received_at`, span: 'week' },
@@ -169,11 +169,13 @@ const coverage: List = {
   name: 'coverage',
   title: 'Coverage by day',
   about: html`Whether everything that the service reports is held. Call history is compared hour by hour (UTC), so a day is complete when each hour of it that is over is proven. Times in which deliveries may have been lost are gaps: what happened then is searched through the API.`,
-  from: sql`(select (from_at at time zone 'UTC')::date as day, min(from_at) as day_at, count(*) as hours, count(*) filter (where state = 'proven') as proven_hours,
+  // Hours between that were never compared have no row.
+  from: sql`(select (h at time zone 'UTC')::date as day, min(h) as day_at, count(*) as hours, count(*) filter (where state = 'proven') as proven_hours,
       sum(reported_count) as reported_calls, sum(held_count) as held_calls, sum(unannounced_count) as not_announced,
-      (select count(*) from ops.gaps g where g.filled_at is null and g.from_at < max(c.to_at) and g.to_at > min(c.from_at)) as open_gaps,
+      (select count(*) from ops.gaps g where g.filled_at is null and g.from_at < max(h) + interval '1 hour' and g.to_at > min(h)) as open_gaps,
       min(last_error) filter (where state <> 'proven') as why_not
-    from ops.coverage c where stream = 'calls' and to_at <= now() group by 1)`,
+    from generate_series((select min(from_at) from ops.coverage where stream = 'calls'), now() - interval '1 hour', interval '1 hour') h
+      left join ops.coverage c on c.stream = 'calls' and c.from_at = h group by 1)`,
   order: sql`r.day desc`,
   at: { column: sql`r.day_at`, span: 'month' },
   filters: {

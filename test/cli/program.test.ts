@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/actions/reads.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { keyOf } from '../../src/cli/resync.ts';
 
 const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
 
@@ -20,9 +20,9 @@ describe('the contract', () => {
 
   test('has every command that users rely on', () => {
     const words =
-      'start web worker migrate sandbox doctor status resync reconcile coverage erase settings ' +
-      'subscriptions:list,ensure,remove backfill:calls,threads events:list,show,replay,reparse ' +
-      'rules:check,list,simulate,apply,explain sends:settle,approve,reject,cancel,pause,resume';
+      'start web worker migrate sandbox doctor status resync reconcile list erase settings ' +
+      'subscriptions:list,ensure,remove backfill:calls,threads deliveries:replay opt-outs:confirm,clear ' +
+      'rules:check,simulate,apply,show,explain,retry,rollback sends:settle,approve,reject,cancel,pause,resume';
     const promised = words.split(' ').flatMap((word) => {
       const [name = '', verbs] = word.split(':');
       return verbs === undefined ? [name] : verbs.split(',').map((verb) => `${name} ${verb}`);

@@ -25,13 +25,16 @@ async function start(onOpen: OnOpen): Promise<{ folder: string; part: Part }> {
 
 const opened = openForSuite(start);
 
-test.each(['status', 'doctor', 'coverage'])('beside a running start, `trunkline %s` tells of it', async (name) => {
-  const command = trunkline({ DATA_DIR: opened().folder }, name, '--json');
-  // 1 says that something is wrong, as a mirror that lags beside a loaded machine.
-  expect([0, 1], command.err()).toContain(await command.ended);
-  expect(JSON.parse(command.out())).toBeInstanceOf(Object);
-  expect(command.err()).toContain('of the running `npx trunkline start`.');
-});
+test.each(['status', 'doctor', 'list coverage'])(
+  'beside a running start, `trunkline %s` tells of it',
+  async (words) => {
+    const command = trunkline({ DATA_DIR: opened().folder }, ...words.split(' '), '--json');
+    // 1 says that something is wrong, as a mirror that lags beside a loaded machine.
+    expect([0, 1], command.err()).toContain(await command.ended);
+    expect(JSON.parse(command.out())).toBeInstanceOf(Object);
+    expect(command.err()).toContain('of the running `npx trunkline start`.');
+  },
+);
 
 test('a running start takes a delivery of its account, and nobody else’s', async () => {
   const { publicUrl, webhookSecret } = (await findRunning(opened().folder)) ?? {};

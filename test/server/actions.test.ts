@@ -22,7 +22,7 @@ const bearer = { authorization: `Bearer ${adminToken}` };
 const page = async (path: string) => (await fetch(`${receiver.url}${path}`, { headers: bearer })).text();
 
 describe('an action', () => {
-  const pause = (headers: Record<string, string>, path = '/sends/pause') => {
+  const pause = (headers: Record<string, string>, path = '/do/sends/pause') => {
     const body = new URLSearchParams({ who: 'Lea' });
     return fetch(`${receiver.url}${path}`, { method: 'POST', redirect: 'manual', headers, body });
   };
@@ -50,14 +50,26 @@ describe('an action', () => {
   ])('from %s is done, and the page says so', async (_, headers) => {
     await query('update ops.send_control set is_paused = false');
     const answer = await pause(headers);
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/sends?done=pause']);
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/sends?done=sends/pause']);
     expect(await isPaused()).toBe(true);
-    expect(await page('/sends?done=pause')).toContain('All texts are paused.');
+    expect(await page('/sends?done=sends/pause')).toContain('All texts are paused.');
     expect(await page('/sends?done=constructor')).not.toContain('class="done"');
   });
 
-  test('about what is not there is answered 404', async () => {
-    expect((await pause(bearer, '/sends/11111111-1111-4111-8111-111111111111/cancel')).status).toBe(404);
+  test.each([
+    ['/do/sends/cancel?id=11111111-1111-4111-8111-111111111111', 409],
+    ['/do/sends/cancel?id=1', 400],
+    ['/do/deliveries/replay?id=999', 409],
+    ['/do/resync?kind=thread&key=1/2', 400],
+    ['/do/sends/vanish', 404],
+  ])('that %s asks for is answered %i', async (path, status) => {
+    expect((await pause(bearer, path)).status).toBe(status);
+  });
+
+  test('that no page has a button for is for programs', async () => {
+    const answer = await pause(bearer, '/do/resync?kind=thread&key=18005550100/18455550123');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/targets?done=resync']);
+    expect(await value('select key from ops.sync_targets')).toBe('18005550100/18455550123');
   });
 
   test('is logged with who asked for it, and so is one that was refused', async () => {
@@ -66,7 +78,7 @@ describe('an action', () => {
     await pause({ ...basic, 'sec-fetch-site': 'cross-site' });
     const lines = logged().slice(before).split('\n');
     const done = JSON.parse(lines.find((each) => each.includes('A page changed something')) ?? '{}');
-    expect(done).toMatchObject({ signIn: 'basic', user: 'pat', action: 'pause', page: '/sends' });
+    expect(done).toMatchObject({ signIn: 'basic', user: 'pat', action: 'sends pause', page: '/sends' });
     expect(done.address).toMatch(/127\.0\.0\.1|::1/);
     const refused = lines.find((each) => each.includes('from another site was refused')) ?? '{}';
     expect(JSON.parse(refused)).toMatchObject({ user: 'pat' });

@@ -113,7 +113,7 @@ describe('lists and records', () => {
     await tab.locator('details.ask summary').first().click();
     await tab.getByLabel('Your name').first().fill('Lea');
     await tab.getByRole('button', { name: 'Pause all texts' }).click();
-    await tab.waitForURL(/done=pause/);
+    await tab.waitForURL(/done=sends/);
     expect(await tab.getByRole('status').filter({ hasText: 'All texts are paused.' }).count()).toBe(1);
     await facts.query('update ops.send_control set is_paused = false, pause_reason = null');
   });

@@ -71,7 +71,7 @@ describe('the admin token', () => {
       expect(client.said).toMatch(/^cache-control: no-store/im);
       expect(client.said).not.toContain('trunkline_deliveries');
     }
-    expect((await ask('/sends/pause', { authorization: 'Bearer x', ...headers }, 'POST')).status).toBe(401);
+    expect((await ask('/do/sends/pause', { authorization: 'Bearer x', ...headers }, 'POST')).status).toBe(401);
     expect(await database.value('select is_paused from ops.send_control')).toBe(false);
     expect((await ask('/', {}, 'HEAD')).status).toBe(401);
   });

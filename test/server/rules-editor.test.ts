@@ -43,7 +43,7 @@ test.each([
   ['with a wrong token', { ...own, authorization: 'Bearer wrong' }, 401],
 ])('a change %s is refused', async (_, headers, status) => {
   const form = { text: 'rules: []', do: 'apply', why: 'x', who: 'x', based_on: String(await inForce()) };
-  for (const path of ['/rules/edit', '/rules/history/1/roll-back']) {
+  for (const path of ['/rules/edit', '/do/rules/rollback?version=1']) {
     await refused(post(path, form, headers), status, /./);
   }
 });
@@ -54,10 +54,10 @@ test('a change needs a reason, an author and the version that it is based on', a
   await refused(applying(text, { based_on: '' }), 400, /the form is not complete/, text);
   await refused(post('/rules/edit', { text, do: 'apply', why: 'x' }, asProgram), 400, /say who you are/, text);
   const based_on = String(await inForce());
-  await refused(post('/rules/history/1/roll-back', { based_on }), 400, /say why/);
-  await refused(post('/rules/history/1/roll-back', { why: 'x', based_on: '1' }), 409, /came into force meanwhile/);
-  await refused(post('/rules/history/99/roll-back', { why: 'x', based_on }), 409, /no version 99/);
-  await refused(post('/rules/history/x/roll-back', { why: 'x', based_on }), 404, /whole number/);
+  await refused(post('/do/rules/rollback?version=1', { based_on }), 400, /say why/);
+  await refused(post('/do/rules/rollback?version=1', { why: 'x', based_on: '1' }), 409, /came into force meanwhile/);
+  await refused(post('/do/rules/rollback?version=99', { why: 'x', based_on }), 409, /no version 99/);
+  await refused(post('/do/rules/rollback?version=x', { why: 'x', based_on }), 400, /whole number/);
 });
 
 test('a version that came into force meanwhile is told and compared, and the text can be applied over it', async () => {
@@ -136,8 +136,8 @@ test('whoever signs in with a name is the author, and what changed is logged', a
   const page = await (await fetch(`${receiver.url}/rules/edit`, { headers: own })).text();
   expect(page).not.toContain('name="who"');
   expect(page).toContain(typed(text));
-  const back = await post('/rules/history/1/roll-back', { why: 'x', based_on: String(await inForce()) });
-  expect(back.headers.get('location')).toBe('/rules?done=rules-rollback');
+  const back = await post('/do/rules/rollback?version=1', { why: 'x', based_on: String(await inForce()) });
+  expect(back.headers.get('location')).toBe('/rules?done=rules/rollback');
 });
 
 test('a simulation covers the newest 2,000 texts and calls, and its examples lead to them', async () => {

@@ -87,8 +87,8 @@ const says = async (path: string, form?: Record<string, string>) => {
 };
 /** The addresses that a page posts to. */
 const postsOf = async (path: string) =>
-  [...(await (await world.get(path)).text()).matchAll(/formaction="(\/(?:sends|opt-outs)\/[^"]+)"/g)].map(
-    ([, to = '']) => to,
+  [...(await (await world.get(path)).text()).matchAll(/formaction="(\/do\/[^"]+)"/g)].map(([, to = '']) =>
+    to.replaceAll('&amp;', '&'),
   );
 
 test('why no answer: there are no rules, or none that waits for a text', async () => {
@@ -134,22 +134,22 @@ test('why no answer: the rule, the reason, what each rule decides, and what hold
 });
 
 test('why no answer: a pause, an opt-out and workers that run no rules are told in words', async () => {
-  await post('/sends/pause');
+  await post('/do/sends/pause');
   await write(72, number, 'STOP', 'opt_out');
   const page = await get('/rules/explain/71');
   expect(page).toMatch(/All texts are paused .* since .*: by Lea\./);
   expect(page).toMatch(/18455550123 opted out .* by a text of theirs: no rule texts them\./);
   expect(page).toContain('no worker runs, or RULES_MODE is off');
   await query('delete from warehouse.sms_messages where message_id = 72');
-  await post('/sends/resume');
+  await post('/do/sends/resume');
 });
 
 test('what a target refused is told again from the page of its text, once, also of a rule that is gone', async () => {
   const id = await run('tells', 'matched', ['webhook', 'crm', 'failed', null]);
   expect(await get('/rules/explain/70')).toContain('webhook crm: failed');
-  expect(await goesTo(`/rules/explain/70/retry/${id}`)).toBe('/rules/explain/70?done=retry-steps');
+  expect(await goesTo(`/do/rules/retry?run=${id}&of=70`)).toBe('/rules/explain/70?done=rules/retry');
   expect(await value('select state from ops.rule_actions where run_id = $1', id)).toBe('waiting');
-  expect((await says(`/rules/explain/70/retry/${id}`))[0]).toBe(400);
+  expect((await says(`/do/rules/retry?run=${id}&of=70`))[0]).toBe(409);
 });
 
 test('a reply to approve shows their words, asks who, and leaves with other words if they were changed', async () => {
@@ -158,19 +158,19 @@ test('a reply to approve shows their words, asks who, and leaves with other word
   expect(page).toContain('1 reply to approve');
   expect(page).toMatch(/And now\?.*We refund you\..*Your name/s);
   expect(page).toContain('1 segment; without an approval it expires');
-  const approve = (await postsOf(`/sends/${waiting}`)).find((path) => path.includes('/approve/')) ?? '';
+  const approve = (await postsOf(`/sends/${waiting}`)).find((path) => path.includes('sends/approve')) ?? '';
   expect(await says(approve, {})).toEqual([400, expect.stringContaining('say who you are')]);
-  expect((await says(`/sends/${waiting}/approve/0`))[0]).toBe(400);
+  expect((await says(`/do/sends/approve?id=${waiting}&seen=0`))[0]).toBe(409);
   expect(await goesTo(approve, { who: 'Lea', text: ' We refund\r\nyou today. ' })).toBe(
-    `/sends/${waiting}?done=approve`,
+    `/sends/${waiting}?done=sends/approve`,
   );
   expect(await value('select body from ops.sends where send_id = $1', waiting)).toBe('We refund\nyou today.');
   expect(await get(`/sends/${waiting}`)).toMatch(/Lea planned: its text was changed and approved/);
   expect(await says(approve)).toEqual([
-    400,
+    409,
     expect.stringMatching(/does not wait for that: it is planned .*, decided by Lea/),
   ]);
-  expect(await goesTo(`/sends/${waiting}/cancel`, { who: 'Sam' })).toBe(`/sends/${waiting}?done=cancel`);
+  expect(await goesTo(`/do/sends/cancel?id=${waiting}`, { who: 'Sam' })).toBe(`/sends/${waiting}?done=sends/cancel`);
   expect(await get(`/sends/${waiting}`)).toMatch(/^This text was not sent: an operator cancelled it$/m);
 });
 
@@ -181,17 +181,17 @@ test('a text says in its title what came of it, and keeps numbers for operators 
   expect((await world.get(`/sends/33333333-3333-4333-8333-333333333333`)).status).toBe(404);
   expect((await world.get('/sends/none')).status).toBe(404);
   await send(lost, 'refunds', 72, 'NEEDS_HUMAN', 'not found');
-  expect(await goesTo(`/sends/${lost}/settle/not-sent`)).toBe(`/sends/${lost}?done=settle`);
+  expect(await goesTo(`/do/sends/settle?id=${lost}&outcome=not-sent`)).toBe(`/sends/${lost}?done=sends/settle`);
   expect(await value('select state from ops.sends where send_id = $1', lost)).toBe('NOT_SENT');
   expect(await value(`select decided_by from ops.send_events where to_state = 'NOT_SENT'`)).toBe('Lea');
-  expect((await says(`/sends/${lost}/settle/sent`))[0]).toBe(400);
+  expect((await says(`/do/sends/settle?id=${lost}&outcome=sent`))[0]).toBe(409);
 });
 
 test('a pause asks who, and says so', async () => {
-  expect(await says('/sends/pause', {})).toEqual([400, expect.stringContaining('say who you are')]);
-  expect(await goesTo('/sends/pause', { who: 'Lea <lead>' })).toBe('/sends?done=pause');
+  expect(await says('/do/sends/pause', {})).toEqual([400, expect.stringContaining('say who you are')]);
+  expect(await goesTo('/do/sends/pause', { who: 'Lea <lead>' })).toBe('/sends?done=sends/pause');
   expect(await get('/sends')).toMatch(/All texts are paused since .*: by Lea &lt;lead&gt;\./);
-  expect(await goesTo('/sends/resume', { who: 'Sam' })).toBe('/sends?done=resume');
+  expect(await goesTo('/do/sends/resume', { who: 'Sam' })).toBe('/sends?done=sends/resume');
   expect(await get('/sends')).toMatch(/Resumed .* by Sam\./);
 });
 
@@ -200,12 +200,12 @@ test('a number that may have opted out waits for a person who has read its newes
   expect(await get('/sends')).toContain('1 number may have opted out [/opt-outs]');
   expect(await get('/opt-outs')).toMatch(/1 number may have opted out.*leave me &lt;alone&gt;/s);
   const [confirm = '', clear = ''] = await postsOf('/opt-outs');
-  expect((await says('/opt-outs/1/confirm/x'))[0]).toBe(404);
+  expect((await says('/do/opt-outs/confirm?number=1&seen=x'))[0]).toBe(400);
   await write(81, '18455550144', 'I said leave me alone', 'unsure');
-  expect(await says(clear)).toEqual([400, expect.stringContaining('They wrote again meanwhile')]);
+  expect(await says(clear)).toEqual([409, expect.stringContaining('They wrote again meanwhile')]);
   const [again = ''] = await postsOf('/opt-outs');
   expect(again).not.toBe(confirm);
-  expect(await goesTo(again)).toBe('/opt-outs?done=opt-out');
+  expect(await goesTo(again)).toBe('/opt-outs?done=opt-outs/confirm');
   expect(await postsOf('/opt-outs')).toEqual([]);
   expect(await get('/opt-outs')).toMatch(/18455550144 .*opted out .*as a person decided Lea/);
 });

@@ -105,7 +105,7 @@ const by = (who: string) => new URLSearchParams({ who });
 
 describe('a browser that has signed in', () => {
   const act = (headers: Record<string, string>) =>
-    fetch(`${receiver.url}/sends/resume`, { method: 'POST', redirect: 'manual', headers, body: by('Pat') });
+    fetch(`${receiver.url}/do/sends/resume`, { method: 'POST', redirect: 'manual', headers, body: by('Pat') });
 
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
@@ -130,7 +130,7 @@ test.each([
 ])('a user name that is %s is not logged', async (_, user) => {
   const headers = { authorization: `Basic ${btoa(`${user}:${adminToken}`)}`, 'sec-fetch-site': 'same-origin' };
   const before = captured.text().length;
-  await fetch(`${receiver.url}/sends/resume`, { method: 'POST', redirect: 'manual', headers, body: by('Pat') });
+  await fetch(`${receiver.url}/do/sends/resume`, { method: 'POST', redirect: 'manual', headers, body: by('Pat') });
   const logged = captured.text().slice(before);
   expect(logged).toContain('"signIn":"basic"');
   expect(logged).not.toContain('"user"');

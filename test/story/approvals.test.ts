@@ -32,7 +32,8 @@ describe('a reply that waits for approval', () => {
     return idOf();
   };
   const approvalPath = async (id: string, page = `/sends/${id}`) =>
-    new RegExp(`/sends/${id}/approve/[0-9a-f]+`).exec(await get(page))?.[0] ?? 'none';
+    new RegExp(`/do/sends/approve\\?id=${id}&amp;seen=[0-9a-f]+`).exec(await get(page))?.[0].replace('&amp;', '&') ??
+    'none';
 
   test('is approved on its page or in the list, by a POST, once; the resolve waits for it', async () => {
     const id = await asked();
@@ -41,16 +42,16 @@ describe('a reply that waits for approval', () => {
     const explained = await trunkline('rules', 'explain', `${line}/${number}`);
     expect(explained.out).toContain('Its reply waits for a person to approve it.');
     await writeFile(world.rulesFile, rulesWith('We will refund you.'));
-    const simulated = await trunkline('rules', 'simulate', '--file', world.rulesFile);
-    expect(simulated.out).toContain('Each text would first wait for a person to approve it.');
+    const simulated = await trunkline('rules', 'simulate', '--file', world.rulesFile, '--json');
+    expect(JSON.parse(simulated.out).rules).toMatchObject([{ isApprovalNeeded: true }]);
     const path = await approvalPath(id);
     expect(await approvalPath(id, '/sends')).toBe(path);
     await get(path);
     expect(await state()).toBe('AWAITING_APPROVAL');
     expect(await world.effects()).toEqual(['refunds reply waiting', 'refunds resolve waiting']);
     const answers = await Promise.all([post(path), post(path)]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 400]);
-    const refused = await answers.find(({ status }) => status === 400)?.text();
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409]);
+    const refused = await answers.find(({ status }) => status === 409)?.text();
     expect(refused).toMatch(/does not wait for that: it is .*, decided by lea\./);
     await world.quiet();
     expect(await world.effects()).toEqual(['refunds reply done SENT', 'refunds resolve done']);
@@ -64,18 +65,19 @@ describe('a reply that waits for approval', () => {
     expect(preview).toContain('They wrote: I want a refund');
     expect(preview).toContain('We will refund you.');
     const approved = await trunkline('sends', 'approve', id, '--yes', '--by', 'Lea');
-    expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved by Lea.') });
+    expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved.') });
+    expect(await value(`select decided_by from ops.send_events where decided_by is not null`)).toBe('Lea');
     expect(await state()).toBe('SENT');
   });
 
   test('is rejected by a command, and then neither approved nor rejected', async () => {
     const id = await asked();
     const rejected = await trunkline('sends', 'reject', id, '--by', 'Sam', '--why', 'paid already');
-    expect(rejected).toMatchObject({ code: 0, out: 'Rejected by Sam: it will never be sent.\n' });
+    expect(rejected).toMatchObject({ code: 0, out: 'Rejected: it will never be sent.\n' });
     const again = await trunkline('sends', 'approve', id, '--yes');
     const reason = 'It does not wait for that: it is dropped (its text was rejected), decided by Sam.';
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
-    expect((await post(`/sends/${id}/reject`)).status).toBe(400);
+    expect((await post(`/do/sends/reject?id=${id}`)).status).toBe(409);
     expect(await world.texts()).toEqual([]);
   });
 
@@ -114,7 +116,7 @@ describe('a reply that waits for approval', () => {
     ]);
     await get(`/sends/${id}`);
     expect(await state()).toBe('AWAITING_APPROVAL');
-    expect((await post(`/sends/${id}/reject`)).status).toBe(303);
+    expect((await post(`/do/sends/reject?id=${id}`)).status).toBe(303);
     await world.quiet();
     const steps = (await world.effects()).map((step) => step.split(' ').slice(1, 3).join(' '));
     expect(steps).toEqual(['reply skipped', 'resolve skipped', 'notify done']);
@@ -140,7 +142,7 @@ describe('a reply that waits for the end of quiet hours', () => {
     const file = `${world.rulesFile}.new`;
     await writeFile(file, rulesWith('New words'));
     const { out } = await trunkline('rules', 'apply', file);
-    expect(out).toContain('1 text of earlier versions waits and leaves with the words of then.');
+    expect(out).toContain('Texts of earlier versions that wait: 1. They leave with the words of then.');
     await world.pass('110m');
     expect(await world.texts()).toEqual([]);
     await world.pass('15m');
@@ -157,12 +159,12 @@ describe('a reply that waits for the end of quiet hours', () => {
 
   test('can be cancelled by the command, once', async () => {
     const id = await idOf();
-    const one = '1 send is cancelled and will never be sent.\n';
+    const one = 'Cancelled: it will never be sent.\n';
     expect(await trunkline('sends', 'cancel', id)).toMatchObject({ code: 0, out: one });
     expect(await state()).toBe('DENIED cancelled');
     const again = await trunkline('sends', 'cancel', id, '--json');
     expect(again.code).toBe(1);
-    expect(JSON.parse(again.out)).toEqual([{ sendId: id, state: 'DENIED', isDone: false }]);
+    expect(JSON.parse(again.out).error.message).toMatch(/an operator cancelled it.*, decided by /);
     const unknown = await trunkline('sends', 'cancel', '00000000-0000-0000-0000-000000000000');
     expect(unknown.code).not.toBe(0);
     expect(unknown.err).toContain('There is no send');
@@ -172,10 +174,10 @@ describe('a reply that waits for the end of quiet hours', () => {
 
   test('and on its page', async () => {
     const id = await idOf();
-    expect(await get(`/sends/${id}`)).toContain(`/sends/${id}/cancel`);
-    expect((await post(`/sends/${id}/cancel`)).status).toBe(303);
+    expect(await get(`/sends/${id}`)).toContain(`/do/sends/cancel?id=${id}`);
+    expect((await post(`/do/sends/cancel?id=${id}`)).status).toBe(303);
     expect(await state()).toBe('DENIED cancelled');
-    expect(await get(`/sends/${id}`)).not.toContain(`/sends/${id}/cancel`);
-    expect((await post(`/sends/${id}/cancel`)).status).toBe(400);
+    expect(await get(`/sends/${id}`)).not.toContain(`/do/sends/cancel?id=${id}`);
+    expect((await post(`/do/sends/cancel?id=${id}`)).status).toBe(409);
   });
 });

@@ -44,7 +44,7 @@ test('a version is applied, limited and rolled back, and the history says by who
     expect.stringMatching(/^5 .*back to version 2$/),
   ]);
   expect((await trunkline('rules', 'show', '3')).out).toContain('Words of the lead');
-  expect((await trunkline('rules', 'list')).out).toContain('Version 5 is in force');
+  expect(JSON.parse((await trunkline('rules', 'show', '--json')).out)).toMatchObject({ version: 5 });
 });
 
 test('a version with the number of one that is lost is used as it is', async () => {

@@ -1,3 +1,4 @@
+import { addressOf } from '../../actions/actions.ts';
 import type { Database } from '../../db/database.ts';
 import { listProposals } from '../../ledger/approvals.ts';
 import { readControl } from '../../ledger/control.ts';
@@ -43,7 +44,7 @@ async function pauseSwitch(db: Database, { view, user }: Reader): Promise<Html> 
         label: 'Pause all',
         question: 'No process sends anything until you resume. Planned texts wait until they expire.',
         fields: nameField(user),
-        answers: [['Pause all texts', '/sends/pause']],
+        answers: [['Pause all texts', addressOf('sends pause')]],
       }),
       reason !== null && html`<p class="soft">Resumed ${view.time(since)} ${reason}.</p>`,
     );
@@ -55,7 +56,7 @@ ${asks(
     label: 'Resume',
     question: 'Texts that are due go out at once, unless they have expired meanwhile.',
     fields: nameField(user),
-    answers: [['Resume all texts', '/sends/resume']],
+    answers: [['Resume all texts', addressOf('sends resume')]],
   }),
 )}`;
 }

@@ -1,3 +1,4 @@
+import { addressOf } from '../../actions/actions.ts';
 import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
 import { countOf } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
@@ -32,7 +33,7 @@ ${count > waiting.length && html`<p class="note">Only the newest are shown.</p>`
 
 function waitingNumber(waiting: WaitingNumber, { view, user }: Reader): Html {
   const { number, lines, textCount, lastAt, seenAt, text } = waiting;
-  const path = (decision: string) => `/opt-outs/${number}/${decision}/${seenAt.getTime()}`;
+  const about = { number, seen: String(seenAt.getTime()) };
   return html`<div class="rule"><h3>${link(`/threads/${lines[0]}/${number}`, number)} <small>to ${lines.join(', ')}, ${view.time(lastAt)}${
     textCount > 1 && `, the last of ${textCount} such texts`
   }</small></h3>${text === null ? soft('Its words were removed.') : view.areWordsShown ? bubble(text) : hiddenWords}${asks(
@@ -41,8 +42,8 @@ function waitingNumber(waiting: WaitingNumber, { view, user }: Reader): Html {
       question: 'Did they ask to get no more automatic texts?',
       fields: nameField(user),
       answers: [
-        ['Yes, they opted out', path('confirm')],
-        ['No', path('clear')],
+        ['Yes, they opted out', addressOf('opt-outs confirm', about)],
+        ['No', addressOf('opt-outs clear', about)],
       ],
     }),
   )}</div>`;

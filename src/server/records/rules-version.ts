@@ -1,3 +1,4 @@
+import { addressOf } from '../../actions/actions.ts';
 import { sql, type Transaction } from '../../db/database.ts';
 import { type RulesVersion, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../shared/format.ts';
@@ -52,7 +53,7 @@ function rollBack(version: number, inForce: RulesVersion, user: string | undefin
       label: 'Roll back',
       question: `The text of version ${version} comes into force for all workers, as a new version.`,
       fields: changeFields(user, { basedOn: inForce.version }),
-      answers: [[`Roll back to version ${version}`, `/rules/history/${version}/roll-back`]],
+      answers: [[`Roll back to version ${version}`, addressOf('rules rollback', { version: String(version) })]],
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { addressOf } from '../../actions/actions.ts';
 import type { Transaction } from '../../db/database.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { maxSegments } from '../../ledger/budgets.ts';
@@ -48,7 +49,7 @@ export async function sendPage(tx: Transaction, id: string, { view, user }: Read
             label: 'Cancel',
             question: 'No request has left for it yet. Once cancelled, it is never sent.',
             fields: nameField(user),
-            answers: [['Cancel this text', `/sends/${id}/cancel`]],
+            answers: [['Cancel this text', addressOf('sends cancel', { id })]],
           }),
         ),
       section(
@@ -113,13 +114,13 @@ ${asks(
     question: 'This text is sent once, if every gate still lets it pass.',
     fields: html`<label class="field">The text<textarea name="text" rows="4" maxlength="1600" required>
 ${verbatim(text)}</textarea></label>${nameField(user)}`,
-    answers: [['Approve and send', `/sends/${sendId}/approve/${seen}`]],
+    answers: [['Approve and send', addressOf('sends approve', { id: sendId, seen })]],
   }),
   ask({
     label: 'Reject',
     question: 'It is never sent. Answer them yourself if they need an answer.',
     fields: nameField(user),
-    answers: [['Reject this text', `/sends/${sendId}/reject`]],
+    answers: [['Reject this text', addressOf('sends reject', { id: sendId })]],
   }),
 )}`;
 }
@@ -131,8 +132,8 @@ function review({ sendId, line, number, reservedMicros }: Send, user: string | u
     question: `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
     fields: nameField(user),
     answers: [
-      ['It was sent', `/sends/${sendId}/settle/sent`],
-      ['It was not sent', `/sends/${sendId}/settle/not-sent`],
+      ['It was sent', addressOf('sends settle', { id: sendId, outcome: 'sent' })],
+      ['It was not sent', addressOf('sends settle', { id: sendId, outcome: 'not-sent' })],
     ],
   });
 }

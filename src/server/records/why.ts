@@ -1,3 +1,4 @@
+import { addressOf } from '../../actions/actions.ts';
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { readControl } from '../../ledger/control.ts';
 import { readAllowedMode } from '../../ledger/rules-in-force.ts';
@@ -155,7 +156,7 @@ function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
     ask({
       label: 'Retry',
       question: 'What failed is sent to its target again, with the same id.',
-      answers: [['Send it again', `/rules/explain/${id}/retry/${past.id}`]],
+      answers: [['Send it again', addressOf('rules retry', { run: past.id, of: id })]],
     })
   }${known.length > 0 && html`<details><summary>What it knew then</summary>${facts(view, known)}</details>`}`;
 }

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Service } from '../api-client/client.ts';
+import { countHours, scheduleHours } from '../completeness/coverage/coverage.ts';
+import { createReconciler } from '../completeness/coverage/reconcile.ts';
+import { toType } from '../shared/command-name.ts';
+import { UserError } from '../shared/errors.ts';
+import { countOf } from '../shared/format.ts';
+import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
+import { api, openContext } from './environment.ts';
+import type { Output } from './output.ts';
+import { createProgress } from './terminal.ts';
+
+const dueCheckMs = 250;
+const dayMs = 86_400_000;
+
+/**
+ * Compares the hours of a range now (by default of the last day), and adds what the mirror lacks. For the current hour,
+ * adds calls; it is compared after its end. Exit code 1 unless every hour that is over is proven.
+ */
+export async function reconcile(given: RangeFlags): Promise<Output> {
+  const { from, to } = rangeOf(given, dayMs);
+  await using context = await openContext('reconcile', { needed: api });
+  const { log, notifier } = context;
+  const { db } = context.database;
+  const reconciler = createReconciler({
+    service: context.service as Service,
+    db,
+    log,
+    notify: notifier.notify,
+  });
+  const range = { from: secondsOf(from), to: secondsOf(to) };
+  const asked = await scheduleHours(db, range);
+  const progress = createProgress('hours');
+  let compared = 0;
+  let failed = 0;
+  let changed = 0;
+  for (;;) {
+    const round = await reconciler.round();
+    compared += round.compared;
+    failed += round.failed;
+    changed += round.changed;
+    progress(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
+    if (round.compared + round.failed > 0) continue;
+    // Workers may be comparing some of these hours.
+    if ((await countHours(db, range)).due === 0) break;
+    await sleep(dueCheckMs);
+  }
+  // Workers may have compared some of them.
+  failed = Math.max(failed, (await countHours(db, range)).failed);
+  compared = Math.max(compared, asked - failed);
+  const now = secondsOf(new Date());
+  const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
+  if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);
+  await notifier.idle();
+  const { unproven } = await countHours(db, range);
+  const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
+  return {
+    json: { asked, compared, changed, failed, unproven },
+    text: `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('list coverage')} shows what is proven.`,
+    failed: failed + unproven > 0 && new UserError('Not every hour is proven; the workers compare the rest again.'),
+  };
+}
