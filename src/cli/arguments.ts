@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { WrongUse } from '../shared/errors.ts';
-import { typedNumber } from '../shared/phone-numbers.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 
 /** Flags of irreversible commands: confirm in advance, or preview. */
@@ -27,13 +26,6 @@ export function wholeNumber(from = 0, to = 999_999_999): (text: string) => numbe
     }
     return number;
   };
-}
-
-/** Collects normalised phone numbers or short codes. Throws commander's error for anything else. */
-export function numberArguments(text: string, before: readonly string[] = []): string[] {
-  const typed = typedNumber(text, { orShortCode: true });
-  if ('problem' in typed) throw new InvalidArgumentError(`This is ${typed.problem}.`);
-  return [...before, typed.number];
 }
 
 const written = /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;

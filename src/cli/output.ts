@@ -39,13 +39,6 @@ export function tableOf<Row>(
   return { json: rows, text: [table, ...remarks.filter((each) => each !== false)].join('\n') };
 }
 
-/** Names and values, one pair per line, without those that have no value. */
-export function pairsOf(pairs: Readonly<Record<string, string | number | null | undefined>>, margin = ''): string {
-  const given = Object.entries(pairs).filter(([, value]) => value !== null && value !== undefined);
-  const width = Math.max(...given.map(([name]) => name.length));
-  return given.map(([name, value]) => `${margin}${name.padEnd(width)}  ${value}`).join('\n');
-}
-
 /** The space between two columns. */
 const gap = '  ';
 /** A table with a head: padded columns, one row a line. */

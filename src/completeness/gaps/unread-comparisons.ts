@@ -117,11 +117,6 @@ export function missingTexts(db: Database): Promise<MissingTexts[]> {
   );
 }
 
-/** Whether unread counts were ever compared. */
-export async function wereTextsCompared(db: Database): Promise<boolean> {
-  return (await query(db, 'select from warehouse.sms_unread_snapshots limit 1', [])).length > 0;
-}
-
 /** The state of a line's unread counts, in words. */
 export function missingTextWords({ state, wasSearched }: Pick<MissingTexts, 'state' | 'wasSearched'>): string {
   switch (state) {
