@@ -214,7 +214,7 @@ const variables = z.object({
     doc: 'The Postgres that holds the warehouse.',
     isSecret: true,
     otherwise: '`start` runs an embedded Postgres 18',
-    remedy: 'Run `npm start` here, which brings one along, or set it.',
+    remedy: 'Set it; or run `npm start` here, which brings one along. If that runs with a DATA_DIR, name it here too.',
   }),
   DATABASE_POOL_SIZE: integer(8, 1_000).prefault('9').register(documentation, {
     doc: 'How many connections to Postgres a `web` or `worker` process opens at most; `start` opens twice as many.',
@@ -482,8 +482,6 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     timeZone: read.TIME_ZONE ?? 'UTC',
     /** Whether pages show what people wrote and said. */
     arePageWordsShown: read.PAGES_WORDS === 'shown',
-    /** Whether somebody chose the time zone. */
-    isTimeZoneSet: read.TIME_ZONE !== undefined,
     /** Time zone of the hours in rules. Undefined while nobody has chosen one: rules that speak of hours do not act then. */
     hoursZone: read.TIME_ZONE,
     /** A text search configuration; undefined keeps the one in use. */

@@ -1,44 +1,46 @@
 import { resolve } from 'node:path';
 import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
-import { toType } from '../shared/command-name.ts';
-import { withoutPassword } from '../shared/masking.ts';
+import { quoted, toType } from '../shared/command-name.ts';
+import { envFileNote } from '../shared/env-file.ts';
 import { drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
 import type { Output } from './output.ts';
-import { createStartLog } from './terminal.ts';
+import { createProcessLog } from './terminal.ts';
 
 export async function runAll(entry: Entry): Promise<Output> {
   const needed = process.env.API_BASE_URL ? (['API_KEY'] as const) : [];
   const settings = readSettings(process.env, { needed, servesPages: true, makesToken: true });
-  const log = createStartLog(settings.logLevel, settings.timeZone);
+  const log = createProcessLog(settings.logLevel, settings.timeZone);
+  const note = envFileNote();
+  if (note !== undefined) log.info(note);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
-  const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits until it is complete, because an embedded Postgres must not be left running.
-  runUntilStopped(log, {
+  const fail = runUntilStopped(log, {
     abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
     async close() {
       await (await starting).close();
     },
   });
+  const starting = start(process.env, { log, startWorkers: entry.startWorkers, drainMs, fail });
   const started = await starting;
-  const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
-  return { json: addresses, text: describeStart(started) };
+  return { json: started.addresses, text: describeStart(started) };
 }
 
-function describeStart(started: Started): string {
-  const { rulesFile, signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile, proposedZone } =
-    started;
+function describeStart({ addresses, psqlArgument }: Started): string {
+  const { signInUrl, databaseUrl, sandboxUrl, dataDir, rulesFile, adminTokenFile, proposedZone, problem } = addresses;
   return [
     '',
-    'Trunkline is running. Ctrl-C finishes the work in progress and stops it.',
+    problem === undefined
+      ? 'Trunkline is running. Ctrl-C finishes the work in progress and stops it.'
+      : `Trunkline is running, but can't read the account: ${problem} Ctrl-C stops it.`,
     '',
     `  status page   ${signInUrl}`,
     `                This link signs your browser in for 30 days. It is valid for an hour; ${toType('status')} prints a new one.`,
     `  password      ${adminTokenFile === undefined ? 'ADMIN_TOKEN' : `in ${adminTokenFile}`} (any user name)`,
-    `  database      ${withoutPassword(databaseUrl)}`,
+    `  database      ${databaseUrl}`,
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
-    `  rules         ${rulesFile}; after a change: ${toType(`rules apply ${rulesFile}`)}`,
+    `  rules         ${rulesFile}; after a change: ${toType(`rules apply ${quoted(rulesFile)}`)}`,
     ...(proposedZone === undefined
       ? []
       : [
@@ -51,7 +53,7 @@ function describeStart(started: Started): string {
           `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
           '',
           'For the real service set API_BASE_URL and API_KEY, and PUBLIC_URL if there is an address at which it reaches this',
-          'receiver; without it, calls and texts are polled.',
+          'receiver; without it, calls and texts are polled. Set DATA_DIR to another folder then: this one holds the sandbox.',
         ]),
     '',
   ].join('\n');

@@ -28,7 +28,7 @@ export async function showStatus(): Promise<Output> {
     throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
   });
   const running = await findRunning(settings.dataDir);
-  const isOurs = running?.databaseUrl === settings.databaseUrl;
+  const isOurs = running?.environment.DATABASE_URL === settings.databaseUrl;
   const link = running && isOurs ? `\n\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}` : '';
   return {
     json: statusJson(snapshot),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -31,38 +31,6 @@ async function ps(column: string, pid: number): Promise<string | undefined> {
   return stdout.trim() || undefined;
 }
 
-/**
- * Makes this process the only user of a data folder, until the returned function is called. Ignores the claim of a
- * process that was killed. Throws `UserError` if a running process (including this one) holds it.
- */
-export async function claimFolder(folder: string): Promise<() => Promise<void>> {
-  const file = join(folder, 'owner');
-  const claim = `${process.pid} ${await startTimeOf(process.pid)}\n`;
-  while (!(await createFile(file, claim))) {
-    const holder = await readFile(file, 'utf8').catch(() => undefined);
-    if (holder === undefined) continue;
-    const [pid, beginning] = holder.trim().split(' ', 2);
-    // The file is empty for a moment while a claim is written, and stays empty if the process dies then.
-    if (beginning !== undefined && (await startTimeOf(Number(pid))) === holder.trim().slice(`${pid} `.length)) {
-      throw new UserError(`${folder} is in use by process ${pid}.`, {
-        remedy: 'Stop that process, or choose another folder with DATA_DIR.',
-      });
-    }
-    await rm(file, { force: true });
-  }
-  return () => rm(file, { force: true });
-}
-
-async function createFile(file: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
 const sizes = { 'webhook-secret': 24, 'encryption-key': 32, 'admin-token': 24 } as const;
 
 type SecretName = keyof typeof sizes;
@@ -85,7 +53,7 @@ export async function keptSecret(file: string, bytes: number): Promise<string> {
   if (kept !== undefined && kept.trim() !== '') return kept.trim();
   const secret = randomBytes(bytes).toString('hex');
   // Linked into place completely, and only if it is still missing: `web` and `worker` may start at once.
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, `${secret}\n`, { mode: 0o600 });
   try {
     if (kept !== undefined) await rename(draft, file);
@@ -118,37 +86,27 @@ export async function pagesToken({
   return { adminToken, adminTokenFile };
 }
 
-/** The file of that token. */
 function secretFile(dataDir: string, name: SecretName): string {
   return join(dataDir, name);
 }
 
-/** Addresses and settings of a running `trunkline start`, for other commands on this machine. */
+/** A running `trunkline start`, for other commands on this machine. */
 export type Running = z.infer<typeof running>;
 
 const running = z.object({
-  databaseUrl: z.string(),
-  redisUrl: z.string().optional(),
-  api: z.object({ baseUrl: z.string(), key: z.string().optional() }).optional(),
-  /** The API is the sandbox that this `start` runs. */
-  isSandbox: z.boolean(),
-  webhookSecret: z.string(),
-  encryptionKey: z.string().optional(),
-  publicUrl: z.string().optional(),
-  /** If one was set. */
-  timeZone: z.string().optional(),
-  /** Absolute, because other commands may run in another folder. */
-  rulesFile: z.string().optional(),
-  rulesMode: z.string().optional(),
   statusUrl: z.string(),
   adminToken: z.string(),
+  /** The API is the sandbox that this `start` runs. */
+  isSandbox: z.boolean(),
+  /** The variables that make another process one of the same deployment. */
+  environment: z.record(z.string(), z.string()),
 });
 
 const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
 
 /** Writes `running.json`, which only its owner can read, into the data folder. Returns a function that removes it. */
 export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
-  const path = runningFileIn(dataDir);
+  const path = join(dataDir, 'running.json');
   const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
   // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
   const draft = `${path}.${process.pid}`;
@@ -157,28 +115,16 @@ export async function announceRunning(dataDir: string, what: Running): Promise<(
   await writeFile(draft, `${JSON.stringify(own, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);
   return async () => {
-    const current = await readRunningFile(path);
-    if (current?.pid === own.pid && current.beginning === own.beginning) await rm(path, { force: true });
+    if ((await findRunning(dataDir))?.pid === process.pid) await rm(path, { force: true });
   };
 }
 
-/** The running `trunkline start` of a data folder. Undefined if its process is gone. */
-export async function findRunning(dataDir: string): Promise<Running | undefined> {
-  const found = await readRunningFile(runningFileIn(dataDir));
-  return found && (await startTimeOf(found.pid)) === found.beginning ? found : undefined;
-}
-
-function runningFileIn(dataDir: string): string {
-  return join(dataDir, 'running.json');
-}
-
-async function readRunningFile(path: string): Promise<z.infer<typeof runningFile> | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  if (text === '') return undefined;
+/** The running `trunkline start` of a data folder. Undefined if its process is gone, or the file can't be read. */
+export async function findRunning(dataDir: string): Promise<z.infer<typeof runningFile> | undefined> {
   try {
-    return runningFile.parse(JSON.parse(text));
+    const found = runningFile.parse(JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8')));
+    return (await startTimeOf(found.pid)) === found.beginning ? found : undefined;
   } catch {
-    // Written by another release, or cut off by a full disk.
     return undefined;
   }
 }

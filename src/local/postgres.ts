@@ -1,16 +1,14 @@
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { escapeLiteral } from 'pg';
-import { withClient } from '../db/connections.ts';
-import { makeDataFolder } from '../shared/data-folder.ts';
+import { Client, escapeLiteral } from 'pg';
+import { isPostgresAway } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
-import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
-import { claimFolder, commandLineOf } from './data-folder.ts';
+import { type Cluster, openCluster, owner, superuser } from './cluster.ts';
+import { commandLineOf } from './data-folder.ts';
 
 /** Server settings for a small machine. The `log_…` settings keep message texts out of the server's log. */
 const defaults = {
@@ -31,6 +29,8 @@ const defaults = {
 
 const databaseName = 'trunkline';
 const stopTimeoutMs = 20_000;
+/** How long a server that ended may still be seen. */
+const crashMs = 500;
 const logLimit = 16 * 1024 * 1024;
 
 interface PostgresOptions {
@@ -41,17 +41,19 @@ interface PostgresOptions {
   readonly log: Log;
   /** Server settings that override the defaults. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Told once if the server ends by itself. */
+  readonly onCrash?: (error: UserError) => void;
 }
 
 export interface LocalPostgres {
-  /** Connection string of the database `trunkline` for its owner. Doesn't change during the life of this object. */
+  /** Connection string of the database `trunkline` for its owner. */
   readonly url: string;
   /** The same without a password, for psql and other libpq programs, which read it from a file. */
   readonly passfileUrl: string;
   /** The same for the superuser, for administration. */
   readonly superuserUrl: string;
   readonly port: number;
-  /** Process id of the server. Changes when it is restarted. */
+  /** Process id of the server. */
   readonly pid: number;
   /**
    * Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. A server
@@ -63,177 +65,139 @@ export interface LocalPostgres {
 
 /**
  * Runs an embedded Postgres on 127.0.0.1 until `stop()`. It doesn't get the signals of this process, so it outlives the
- * drain. Restarts a server that dies, and first stops one that a killed process left behind.
- *
- * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
- *
- * Throws `UserError` if another process uses the folder, and what `makeFolder` and `openCluster` throw. Any other
- * error quotes the end of the server's log.
+ * drain. Takes the place of a server that a killed process left behind. Throws `UserError` if another process uses the
+ * folder, and what `openCluster` throws. Any other error quotes the end of the server's log.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
-  await makeFolder(options.dataDir);
-  const releaseFolder = await claimFolder(options.dataDir);
-  try {
-    const cluster = await openCluster(options.dataDir);
-    await makeDataFolder(options.dataDir);
-    await endLeftover(cluster.directory, stopTimeoutMs, options.log);
-    const settings = { ...defaults, ...options.settings };
-    const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);
-    await prepareDatabase(cluster, server.port);
-    return keepServing(cluster, server, settings, releaseFolder, options.log);
-  } catch (error) {
-    await releaseFolder();
-    throw error;
-  }
-}
-
-interface Server {
-  readonly child: ChildProcess;
-  readonly pid: number;
-  readonly port: number;
-}
-
-async function firstLaunch(
-  cluster: Cluster,
-  portFile: string,
-  wanted: number | undefined,
-  settings: Readonly<Record<string, string>>,
-): Promise<Server> {
-  const remembered = Number(await readFile(portFile, 'utf8').catch(() => '0'));
-  let port = wanted ?? (remembered || (await freePort()));
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const server = await launch(cluster, port, settings);
-      await writeFile(portFile, `${port}\n`);
-      return server;
-    } catch (error) {
-      const isPortTaken = error instanceof ServerEnded && error.code === 'port_taken';
-      if (!isPortTaken || wanted !== undefined || attempt === 5) throw error;
-      port = await freePort();
-    }
-  }
-}
-
-async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<Server> {
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  await using file = await open(cluster.logFile, 'a+', 0o600);
-  if ((await file.stat()).size > logLimit) await file.truncate();
-  const logStart = (await file.stat()).size;
-  const child = cluster.serve(['-p', String(port), ...flags], {
-    // Its own session, so that a Ctrl-C in the terminal only reaches us.
-    detached: true,
-    stdio: ['ignore', file.fd, file.fd],
-  });
-  const ended = once(child, 'exit').then(() => 'ended' as const);
-  while (child.pid !== undefined) {
-    if (await isReady(cluster.directory, child.pid)) return { child, pid: child.pid, port };
-    const outcome = await Promise.race([ended, sleep(15)]);
-    if (outcome === 'ended') break;
-  }
-  await ended;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, logStart);
-  const reason = buffer.toString('utf8', 0, bytesRead).trim() || 'it ended without a message';
-  throw new ServerEnded(reason, (await isPortFree(port)) ? 'not_started' : 'port_taken');
-}
-
-/** The server ended during its start. Only its log says why. */
-class ServerEnded extends UserError {
-  readonly code: 'port_taken' | 'not_started';
-
-  constructor(reason: string, code: ServerEnded['code']) {
-    super(`The embedded Postgres did not start: ${reason}`);
-    this.code = code;
-  }
-}
-
-function keepServing(
-  cluster: Cluster,
-  first: Server,
-  settings: Readonly<Record<string, string>>,
-  releaseFolder: () => Promise<void>,
-  log: Log,
-): LocalPostgres {
-  const { port } = first;
-  let server = first;
+  const cluster = await openCluster(options.dataDir);
+  const { pid, port, client } = await launchAlone(cluster, options);
+  await prepareDatabase(client, cluster);
+  // The types of the driver lack it.
+  (client as Client & { unref(): void }).unref();
   let isStopping = false;
-  const stopping = new AbortController();
-  const serving = watch();
-
-  async function watch(): Promise<void> {
-    for (;;) {
-      server.child.unref();
-      if (server.child.exitCode === null && server.child.signalCode === null) await once(server.child, 'exit');
-      if (isStopping) return;
-      log.error(
-        { logFile: cluster.logFile },
-        'The embedded Postgres ended unexpectedly and is restarted. The reason is in its log',
-      );
-      const next = await relaunch();
-      if (!next) return;
-      server = next;
-      // `stop` may have been called during the launch, when it only reached the dead server.
-      if (isStopping) server.child.kill('SIGINT');
-      else log.info({ pid: server.pid }, 'The embedded Postgres is running again');
-    }
-  }
-
-  async function relaunch(): Promise<Server | undefined> {
-    for (let pause = 50; !isStopping; pause = Math.min(pause * 2, 10_000)) {
-      try {
-        return await launch(cluster, port, settings);
-      } catch (err) {
-        // The child processes of a killed server need a moment to notice its death, and hold its memory until then.
-        if (pause > 1_000) log.error({ err }, 'The embedded Postgres cannot be started; the start is retried');
-        await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
-      }
-    }
-    return undefined;
-  }
-
-  async function end(mode: 'fast' | 'immediate', timeoutMs: number): Promise<void> {
+  // A process that can't wait for the end of its server leaves it ending, not running.
+  const onExit = () => process.kill(pid, 'SIGINT');
+  process.once('exit', onExit);
+  client.once('end', async () => {
+    await sleep(crashMs);
+    if (isStopping || (await findServer(cluster.directory))) return;
+    process.off('exit', onExit);
+    options.onCrash?.(
+      new UserError('The embedded Postgres ended.', { remedy: `Its log says why: ${cluster.logFile}.` }),
+    );
+  });
+  const stop = async (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
     isStopping = true;
-    stopping.abort();
-    server.child.ref();
-    server.child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-    const timeout = setTimeout(() => server.child.kill('SIGQUIT'), timeoutMs);
-    await serving;
-    clearTimeout(timeout);
-    await releaseFolder();
-  }
-
-  let ending: Promise<void> | undefined;
-  const stop = (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
-    ending ??= end(mode, timeoutMs);
-    return ending;
+    await stopServer(cluster, mode, timeoutMs);
+    process.off('exit', onExit);
   };
   return {
-    url: urlOf(cluster, port, owner, databaseName),
+    url: urlOf(cluster, port, owner),
     passfileUrl: `postgres://${owner}@127.0.0.1:${port}/${databaseName}?passfile=${pathInUrl(cluster.passfile)}`,
-    superuserUrl: urlOf(cluster, port, superuser, databaseName),
+    superuserUrl: urlOf(cluster, port, superuser),
     port,
-    get pid() {
-      return server.pid;
-    },
+    pid,
     stop,
     [Symbol.asyncDispose]: () => stop(),
   };
 }
 
-/** Creates the daemon's role, which isn't a superuser, and its database. */
-async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
-  await withClient({ connectionString: urlOf(cluster, port, superuser, 'postgres') }, async (client) => {
-    const role = await client.query('select from pg_roles where rolname = $1', [owner]);
-    if (role.rowCount === 0) await client.query(`create role ${owner}`);
-    // CREATEROLE is needed for `migrate --bi-role`.
-    await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
-    // Lets the role report whose query blocks it, and lets its owner end that query.
-    await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
-    const found = await client.query('select from pg_database where datname = $1', [databaseName]);
-    if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
-  });
+/** Resolves when the server is gone. After `timeoutMs`, stops it immediately. */
+async function stopServer({ control }: Cluster, mode: 'fast' | 'immediate', timeoutMs: number): Promise<void> {
+  // A server that is gone already can't be stopped, which is as well.
+  const ask = (each: string, ms: number) => control('stop', '-m', each, '-t', String(Math.ceil(ms / 1_000)));
+  await ask(mode, timeoutMs).catch(() => ask('immediate', stopTimeoutMs).catch(() => undefined));
 }
 
-function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'], database: string): string {
+const maxLaunches = 5;
+/** How long a start that has just launched its server may take to lock it. */
+const lockedWithinMs = 500;
+
+/**
+ * Launches the server, and makes this process the only one that uses it: a lock in it ends with the process that holds
+ * it, however that ends. A server that nobody has locked was left behind by a killed process, and is stopped.
+ */
+async function launchAlone(cluster: Cluster, options: PostgresOptions) {
+  const portFile = join(options.dataDir, 'port');
+  const lastPort = Number(await readFile(portFile, 'utf8').catch(() => '0'));
+  for (let launches = 0; ; ) {
+    const found = await findServer(cluster.directory);
+    if (found) await sleep(lockedWithinMs);
+    else {
+      launches += 1;
+      const port = options.port ?? (await freePort(lastPort));
+      await launch(cluster, port, { ...defaults, ...options.settings }).catch(async (error: unknown) => {
+        // The server of another start, or the children of a killed one, may appear or end meanwhile.
+        if (launches === maxLaunches) throw error;
+        await sleep(lockedWithinMs);
+      });
+    }
+    const server = await findServer(cluster.directory);
+    const client = server && (await lock(cluster, server.port, options.dataDir));
+    if (!client) continue;
+    if (!found) {
+      await writeFile(portFile, `${server.port}\n`);
+      return { ...server, client };
+    }
+    options.log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
+    await stopServer(cluster, 'fast', stopTimeoutMs);
+  }
+}
+
+async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { logFile } = cluster;
+  const { size } = await stat(logFile).catch(() => ({ size: 0 }));
+  if (size > logLimit) await truncate(logFile);
+  const flags = Object.entries(settings).map(([name, value]) => `-c '${name}=${value}'`);
+  await cluster
+    .control('start', '-l', logFile, '-t', '86400', '-o', `-p ${port} ${flags.join(' ')}`)
+    .catch(async () => {
+      const lines = (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n');
+      throw new UserError(`The embedded Postgres did not start. Its log ends with: ${lines.slice(-5).join('\n')}`);
+    });
+}
+
+const ownerLock = 7_281_001;
+
+/** Locks a server for this process. Undefined while it starts or ends. Throws `UserError` if another process has it. */
+async function lock(cluster: Cluster, port: number, folder: string): Promise<Client | undefined> {
+  const client = new Client({
+    connectionString: urlOf(cluster, port, superuser, 'postgres'),
+    application_name: `trunkline ${process.pid}`,
+    connectionTimeoutMillis: stopTimeoutMs,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ is_ours: boolean; holder: string | null }>(
+      `select pg_try_advisory_lock(${ownerLock}) as is_ours,
+         (select split_part(application_name, ' ', 2) from pg_stat_activity where pid =
+           (select pid from pg_locks where locktype = 'advisory' and objid = ${ownerLock} and granted limit 1)) as holder`,
+    );
+    if (rows[0]?.is_ours) return client;
+    throw new UserError(`${folder} is in use by process ${rows[0]?.holder}.`, {
+      remedy: 'Stop that process, or choose another folder with DATA_DIR.',
+    });
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    if (!isPostgresAway(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Creates the daemon's role, which isn't a superuser, and its database. */
+async function prepareDatabase(client: Client, cluster: Cluster): Promise<void> {
+  const role = await client.query('select from pg_roles where rolname = $1', [owner]);
+  if (role.rowCount === 0) await client.query(`create role ${owner}`);
+  // CREATEROLE is needed for `migrate --bi-role`.
+  await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
+  // Lets the role report whose query blocks it, and lets its owner end that query.
+  await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
+  const found = await client.query('select from pg_database where datname = $1', [databaseName]);
+  if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
+}
+
+function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'], database = databaseName): string {
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 
@@ -242,52 +206,28 @@ function pathInUrl(path: string): string {
   return encodeURIComponent(path).replaceAll('%2F', '/').replaceAll("'", '%27');
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
-}
-
-/** Whether a server can listen on this port of 127.0.0.1. */
-async function isPortFree(port: number): Promise<boolean> {
-  const probe = createServer().listen(port, '127.0.0.1');
-  const isFree = await once(probe, 'listening').then(
-    () => true,
-    () => false,
-  );
-  probe.close();
-  return isFree;
-}
-
-/** Whether the server with this process id accepts connections, according to its lock file. */
-async function isReady(directory: string, pid: number): Promise<boolean> {
-  const lock = await readLock(directory);
-  return lock?.pid === pid && lock.status === 'ready';
-}
-
-/** Stops a server that a killed process left behind. After `timeoutMs`, with an immediate shutdown. */
-async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
-  const pid = (await readLock(directory))?.pid;
-  const line = pid === undefined ? undefined : await commandLineOf(pid);
-  if (pid === undefined || line === undefined) return;
-  if (!line.includes(directory)) {
-    // The process id was reused (after a reboot, or in a new container), and Postgres would refuse to start. In all
-    // other cases keep the lock file: Postgres needs it to find out whether children of a killed server still write.
-    await rm(join(directory, 'postmaster.pid'), { force: true });
-    return;
+/** The given port of 127.0.0.1 if nobody listens there, else another. */
+async function freePort(wanted: number): Promise<number> {
+  const probe = createServer().listen(wanted, '127.0.0.1');
+  try {
+    await once(probe, 'listening');
+    return (probe.address() as AddressInfo).port;
+  } catch {
+    return freePort(0);
+  } finally {
+    probe.close();
   }
-  log.warn({ pid }, 'A killed process left its Postgres running; it is stopped first');
-  process.kill(pid, 'SIGINT');
-  const timeout = setTimeout(() => process.kill(pid, 'SIGQUIT'), timeoutMs);
-  while ((await commandLineOf(pid)) === line) await sleep(20);
-  clearTimeout(timeout);
 }
 
-async function readLock(directory: string) {
-  const text = await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '');
-  if (text === '') return undefined;
-  const lines = text.split('\n');
-  return { pid: Number(lines[0]), status: lines[7]?.trim() };
+/** The running server of the cluster, according to its lock file. */
+async function findServer(directory: string): Promise<{ readonly pid: number; readonly port: number } | undefined> {
+  const file = join(directory, 'postmaster.pid');
+  const [pid, , , port] = (await readFile(file, 'utf8').catch(() => '')).split('\n').map(Number);
+  const line = pid && (await commandLineOf(pid));
+  if (!pid || !port || !line) return undefined;
+  if (line.includes(directory)) return { pid, port };
+  // After a reboot, or in a new container, another process may have the id, and Postgres would refuse to start. In all
+  // other cases keep the file: Postgres needs it to find out whether children of a killed server still write.
+  await rm(file, { force: true });
+  return undefined;
 }

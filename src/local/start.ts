@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Settings } from '../../config/settings.ts';
-import { type Context, connectionsOf, createContext } from '../context.ts';
+import { readSettings, settingsRows } from '../../config/settings.ts';
+import { meaningOf, type Service, ServiceError } from '../api-client/client.ts';
+import { type Context, connectionsOf, createContext, readySettings } from '../context.ts';
 import { isOfSandbox } from '../credentials/account.ts';
 import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
@@ -18,26 +19,30 @@ import { withoutPassword } from '../shared/masking.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { startWebhookRegistration } from '../sync/subscriptions/registration.ts';
 import { readUsersZone } from '../warehouse/users.ts';
-import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
-import { type LocalPostgres, startPostgres } from './postgres.ts';
+import { announceRunning, findRunning, ownSecret, pagesToken } from './data-folder.ts';
+import { startPostgres } from './postgres.ts';
 
-/** Everything that `start` runs in one process, and its addresses. */
+/** What `start` runs in one process. */
 export interface Started {
-  readonly statusUrl: string;
-  /** Signs a browser in and opens the status page. Valid for an hour. */
-  readonly signInUrl: string;
-  /** URL of the embedded Postgres, or DATABASE_URL, without the password. */
-  readonly databaseUrl: string;
+  readonly addresses: {
+    readonly statusUrl: string;
+    /** Signs a browser in and opens the status page. Valid for an hour. */
+    readonly signInUrl: string;
+    /** URL of the embedded Postgres, or DATABASE_URL, without the password. */
+    readonly databaseUrl: string;
+    /** Undefined if a real service is used. */
+    readonly sandboxUrl: string | undefined;
+    readonly dataDir: string;
+    readonly rulesFile: string;
+    /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
+    readonly adminTokenFile: string | undefined;
+    /** While no time zone is set: the most frequent one of the account's users, if known. */
+    readonly proposedZone: string | undefined;
+    /** Why the account can't be read, with the remedy. */
+    readonly problem: string | undefined;
+  };
   /** The argument for psql, without a password. */
   readonly psqlArgument: string;
-  /** Undefined if a real service is used. */
-  readonly sandboxUrl: string | undefined;
-  readonly dataDir: string;
-  readonly rulesFile: string;
-  /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
-  readonly adminTokenFile: string | undefined;
-  /** While no time zone is set: the most frequent one of the account's users, if known. */
-  readonly proposedZone: string | undefined;
   /** Aborts API requests in progress. */
   abandon(what: 'repeatable' | 'all'): void;
   /** Drains, then stops all parts in reverse order of their start. Postgres is last. */
@@ -49,6 +54,8 @@ interface StartOptions {
   /** Passed in by the entry point, because nothing in `src` may import the workers. */
   startWorkers(context: Context, options: { readonly role: 'start' }): Promise<{ close(ms: number): Promise<void> }>;
   readonly drainMs: number;
+  /** Told if a part fails for good. */
+  fail(error: Error): void;
 }
 
 /** Milliseconds to close everything else after the drain, and the minimum for each part. */
@@ -68,14 +75,43 @@ async function zoneOfUsers(db: Database): Promise<string | undefined> {
   return zone ?? undefined;
 }
 
+async function problemOf(service: Service | undefined): Promise<string | undefined> {
+  try {
+    await service?.users.list({ signal: AbortSignal.timeout(usersMs) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { sentence, remedy } = meaningOf(error);
+    return `${sentence} ${remedy}`;
+  }
+}
+
 const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.meta.url));
 
+type Environment = Record<string, string>;
+
+/** Variables of one process, which another one of the same deployment doesn't share. */
+const ofOneProcess = ['DATA_DIR', 'HOST', 'PORT', 'WORKER_PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE'];
+
 /**
- * Starts Postgres and the sandbox unless real ones are configured. Then migrates, and starts the receiver and the
- * workers.
+ * Runs everything in this process: supplies what the environment lacks (Postgres, the sandbox, secrets), migrates, and
+ * starts the receiver and the workers. Throws `UserError` if the data folder is in use.
  */
-export async function start(settings: Settings, options: StartOptions): Promise<Started> {
+export async function start(
+  given: Readonly<Record<string, string | undefined>>,
+  options: StartOptions,
+): Promise<Started> {
   const { log } = options;
+  const { dataDir } = readSettings(given);
+  const running = await findRunning(dataDir);
+  if (running) {
+    throw new UserError(`Trunkline runs already with the data folder ${resolve(dataDir)}.`, {
+      remedy: `Open ${signInLink(running.statusUrl, running.adminToken)} or stop process ${running.pid} first, or choose another folder with DATA_DIR.`,
+    });
+  }
+  const environment: Environment = Object.fromEntries(
+    settingsRows().flatMap(({ name }) => (given[name]?.trim() ? [[name, given[name]]] : [])),
+  );
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     // The embedded Postgres is stopped last. A part that hangs must not prevent that.
@@ -86,74 +122,66 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.length = 0;
   };
   try {
-    const { url: databaseUrl, passfileUrl } =
-      settings.databaseUrl === undefined ? await ownPostgres() : { url: settings.databaseUrl, passfileUrl: undefined };
-    await migrateAll(databaseUrl, log, settings.searchLanguage);
-    const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
-    const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
-    const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
-    const { adminToken, adminTokenFile } = await pagesToken(settings);
+    let psqlArgument = '"$DATABASE_URL"';
+    if (environment.DATABASE_URL === undefined) {
+      const postgres = await startPostgres({ dataDir: join(dataDir, 'postgres'), log, onCrash: options.fail });
+      opened.push(() => postgres.stop('fast', closingMs));
+      environment.DATABASE_URL = postgres.url;
+      psqlArgument = `'${postgres.passfileUrl}'`;
+    }
+    const sandbox = environment.API_BASE_URL === undefined ? await openSandbox(join(dataDir, 'sandbox')) : undefined;
+    if (sandbox) {
+      opened.push(sandbox.close);
+      Object.assign(environment, { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey });
+      environment.TIME_ZONE ??= 'UTC';
+    }
+    environment.WEBHOOK_SECRET ??= await ownSecret(dataDir, 'webhook-secret');
+    environment.ENCRYPTION_KEY ??= await ownSecret(dataDir, 'encryption-key');
+    const { adminToken, adminTokenFile } = await pagesToken(readSettings(environment));
+    environment.ADMIN_TOKEN = adminToken;
+    const { rulesFile } = readSettings(environment);
     // An installed package starts in an empty folder. The sandbox then runs the rules of the package.
-    const rulesFile = sandbox && !existsSync(settings.rulesFile) ? packagedRules : settings.rulesFile;
-    const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey, hadApiPath: false } : settings.api;
-    const context = await createContext(
-      {
-        ...settings,
-        rulesFile,
-        hoursZone: sandbox ? settings.timeZone : settings.hoursZone,
-        databaseUrl,
-        api,
-        encryptionKey,
-        receiver: { ...settings.receiver, secret, adminToken },
-      },
-      {
-        log,
-        name: 'start',
-        maxConnections: connectionsOf(settings, { receives: true, works: true }),
-        isOwnSandbox: sandbox !== undefined,
-      },
-    );
-    opened.push(() => context[Symbol.asyncDispose]());
-    opened.push(startHeartbeat(log).stop);
-    if (!sandbox && (await isOfSandbox(context.database.db))) {
-      throw new UserError(
-        'The database holds the data of the sandbox: for a real account, set DATA_DIR to another folder, or DATABASE_URL to another database.',
-      );
+    environment.RULES_FILE = sandbox && !existsSync(rulesFile) ? packagedRules : resolve(rulesFile);
+    const settings = readySettings(readSettings(environment));
+    await migrateAll(settings.databaseUrl, log, settings.searchLanguage);
+    const context = await createContext(settings, {
+      log,
+      name: 'start',
+      maxConnections: connectionsOf(settings, { receives: true, works: true }),
+      isOwnSandbox: sandbox !== undefined,
+    });
+    opened.push(() => context[Symbol.asyncDispose](), startHeartbeat(log).stop);
+    const { db } = context.database;
+    if (!sandbox && (await isOfSandbox(db))) {
+      throw new UserError('The database holds the data of the sandbox.', {
+        remedy: 'For a real account, set DATA_DIR to another folder, or DATABASE_URL to another database.',
+      });
     }
     const receiver = await createReceiver(context, (app) => registerPages(app, context));
     opened.push(receiver.close);
     const workers = await options.startWorkers(context, { role: 'start' });
     opened.push(() => workers.close(options.drainMs));
-    const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
+    if (sandbox) environment.PUBLIC_URL ??= receiver.url;
+    const { PUBLIC_URL: publicUrl, WEBHOOK_SECRET: secret } = environment;
     if (publicUrl !== undefined) opened.push(startWebhookRegistration(context, publicUrl, secret).stop);
     // Browsers open one address, not all of them.
     const statusUrl = `${receiver.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/`;
-    opened.push(
-      await announceRunning(settings.dataDir, {
-        databaseUrl,
-        redisUrl: settings.redisUrl,
-        ...(api.baseUrl !== undefined && { api: { baseUrl: api.baseUrl, key: api.key } }),
-        isSandbox: sandbox !== undefined,
-        webhookSecret: secret,
-        encryptionKey,
-        publicUrl,
-        timeZone: settings.isTimeZoneSet ? settings.timeZone : undefined,
-        rulesFile: resolve(rulesFile),
-        rulesMode: settings.rulesMode,
-        statusUrl,
-        adminToken,
-      }),
-    );
+    for (const name of ofOneProcess) delete environment[name];
+    const isSandbox = sandbox !== undefined;
+    opened.push(await announceRunning(dataDir, { statusUrl, adminToken, isSandbox, environment }));
     return {
-      statusUrl,
-      signInUrl: signInLink(statusUrl, adminToken),
-      databaseUrl: passfileUrl === undefined ? withoutPassword(databaseUrl) : databaseUrl,
-      psqlArgument: passfileUrl === undefined ? '"$DATABASE_URL"' : `'${passfileUrl}'`,
-      sandboxUrl: sandbox?.url,
-      dataDir: settings.dataDir,
-      rulesFile: resolve(rulesFile),
-      adminTokenFile,
-      proposedZone: context.settings.hoursZone === undefined ? await zoneOfUsers(context.database.db) : undefined,
+      addresses: {
+        statusUrl,
+        signInUrl: signInLink(statusUrl, adminToken),
+        databaseUrl: withoutPassword(settings.databaseUrl),
+        sandboxUrl: sandbox?.url,
+        dataDir,
+        rulesFile: settings.rulesFile,
+        adminTokenFile,
+        problem: await problemOf(context.service),
+        proposedZone: settings.hoursZone === undefined ? await zoneOfUsers(db) : undefined,
+      },
+      psqlArgument,
       abandon: (what) => context.service?.abandon(what),
       close,
     };
@@ -161,22 +189,13 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     await close();
     throw error;
   }
+}
 
-  async function ownPostgres(): Promise<LocalPostgres> {
-    const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
-    opened.push(() => postgres.stop('fast', closingMs));
-    return postgres;
-  }
-
-  async function ownSandbox() {
-    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true };
-    const sandbox = await createSandbox({ ...sandboxOptions, port: defaultSandboxPort }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EADDRINUSE') throw error;
-        return createSandbox({ ...sandboxOptions, port: 0 });
-      },
-    );
-    opened.push(sandbox.close);
-    return sandbox;
-  }
+/** Opens the sandbox at its usual port if that is free, else at any. */
+async function openSandbox(dataDir: string) {
+  const open = (port: number) => createSandbox({ dataDir, traffic: true, port });
+  return open(defaultSandboxPort).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    return open(0);
+  });
 }

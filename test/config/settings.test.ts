@@ -25,7 +25,7 @@ const pages = { servesPages: true };
 test('an empty environment has usable settings, and an empty variable counts as not set', () => {
   expect(readSettings({})).toMatchObject({
     ...{ receiver: { host: '127.0.0.1', port: 3000, secret: undefined }, databaseUrl: undefined, redisUrl: undefined },
-    ...{ dataDir: '.data', timeZone: 'UTC', isTimeZoneSet: false, logLevel: 'info', eventRetentionDays: 30 },
+    ...{ dataDir: '.data', timeZone: 'UTC', logLevel: 'info', eventRetentionDays: 30 },
     retentionDays: {},
   });
   const names = ['API_BASE_URL', 'API_KEY', 'DATABASE_URL', 'REDIS_URL', 'PORT', 'HOST', 'LOG_LEVEL', 'TIME_ZONE'];
@@ -159,7 +159,7 @@ test('an address of alerts with a password in it is refused, and not shown', () 
 
 test('whoever has no Postgres learns that `npm start` brings one', () => {
   const [problem] = problemsOf({}, { needed: ['DATABASE_URL'] });
-  expect(problem).toMatch(/^DATABASE_URL is missing: .* Run `npm start` here, which brings one along, or set it\.$/);
+  expect(problem).toMatch(/^DATABASE_URL is missing: .* Set it; or run `npm start` here, which brings one along\./);
 });
 
 const shop = { PORT: '8080', PUBLIC_URL: 'https://trunkline.example' };

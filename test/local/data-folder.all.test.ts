@@ -7,9 +7,8 @@ import { makeDataFolder } from '../../src/shared/data-folder.ts';
 import { temporaryFolder } from '../at-end.ts';
 
 const running = {
-  databaseUrl: 'postgres://app:hunter2@127.0.0.1/app',
+  environment: { DATABASE_URL: 'postgres://app:hunter2@127.0.0.1/app' },
   isSandbox: false,
-  webhookSecret: 'hunter2',
   statusUrl: 'http://127.0.0.1:3000/',
   adminToken: 'hunter2',
 };

@@ -108,30 +108,24 @@ test('a folder in use is refused with the process that uses it', async () => {
   await expect(startPostgres({ dataDir, log })).rejects.toThrow(`in use by process ${process.pid}`);
 });
 
-test.runIf(process.getuid?.() === 0)(
-  'root leaves the folder of an ordinary user as it is, and names the user',
-  async () => {
-    const theirs = await temporary();
-    const uid = Number(execFileSync('id', ['-u', 'nobody']));
-    await mkdir(join(theirs, 'cluster'), { mode: 0o700 });
-    for (const path of [theirs, join(theirs, 'cluster')]) await chown(path, uid, uid);
-    await expect(startPostgres({ dataDir: theirs, log })).rejects.toThrow(
-      `${join(theirs, 'cluster')} belongs to user nobody: start as nobody, or choose another folder with DATA_DIR`,
-    );
-    const { mode, uid: owner } = await stat(theirs);
-    expect({ mode: mode & 0o777, owner }).toEqual({ mode: 0o700, owner: uid });
-    expect(await readdir(theirs)).toEqual(['cluster']);
-  },
-);
+test.runIf(process.getuid?.() === 0)('root leaves the folder of an ordinary user as it is', async () => {
+  const theirs = await temporary();
+  const uid = Number(execFileSync('id', ['-u', 'nobody']));
+  await mkdir(join(theirs, 'cluster'), { mode: 0o700 });
+  for (const path of [theirs, join(theirs, 'cluster')]) await chown(path, uid, uid);
+  await expect(startPostgres({ dataDir: theirs, log })).rejects.toThrow(`${theirs} belongs to another user`);
+  const { mode, uid: owner } = await stat(theirs);
+  expect({ mode: mode & 0o777, owner }).toEqual({ mode: 0o700, owner: uid });
+  expect(await readdir(theirs)).toEqual(['cluster']);
+});
 
 describe.runIf(process.getuid?.() === 0)('as root', () => {
   test('a folder that Postgres cannot reach is refused, and the sentence names one that it can', async () => {
     const closed = await temporary();
     await chmod(closed, 0o700);
     await expect(startPostgres({ dataDir: join(closed, 'app/.data/postgres'), log })).rejects.toMatchObject({
-      message: expect.stringMatching(
-        `may not enter ${closed}: set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL`,
-      ),
+      message: expect.stringContaining(`may not enter ${join(closed, 'app/.data/postgres')}`),
+      remedy: expect.stringContaining('such as /var/lib/trunkline, or DATABASE_URL'),
     });
     expect(await readdir(join(closed, 'app/.data/postgres'))).toEqual([]);
   });
@@ -169,17 +163,31 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     await vi.waitUntil(() => !existsSync(`/proc/${pid}`), settled);
     expect(stdout.trim()).toBe(join(folder, 'programs/bin/postgres'));
     expect(new URL(url).username).toBe('trunkline');
-    for (const path of [folder, join(reachable, 'data')]) expect(await modeOf(path)).toBe(0o711);
+    for (const path of [folder, join(reachable, 'data')]) expect(await modeOf(path)).toBe(0o701);
   });
 });
 
-test('a killed server is started again on its port, with what was committed', async () => {
+test('a server that ends by itself is told, with its log, and is started anew with what was committed', async () => {
+  const crashes: Error[] = [];
+  const killed = await startPostgres({ dataDir, log, onCrash: (error) => void crashes.push(error) });
+  await ask(killed, 'create table survives as select 1 as n');
+  process.kill(killed.pid, 'SIGKILL');
+  await vi.waitUntil(() => crashes.length > 0, settled);
+  expect(crashes).toMatchObject([{ remedy: expect.stringContaining(join(dataDir, 'postgres.log')) }]);
   await using postgres = await startPostgres({ dataDir, log });
-  await ask(postgres, 'create table survives as select 1 as n');
-  const killed = postgres.pid;
-  process.kill(killed, 'SIGKILL');
-  await vi.waitUntil(() => postgres.pid !== killed, settled);
   expect(await ask(postgres, 'select n from survives')).toEqual([{ n: 1 }]);
+});
+
+test('of starts on one new folder at once, exactly one wins, and the others name it', async () => {
+  const folder = await temporary();
+  const starts = await Promise.allSettled(Array.from({ length: 3 }, () => startPostgres({ dataDir: folder, log })));
+  const won = starts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const lost = starts.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
+  await Promise.all(won.map((each) => each.stop()));
+  expect([won.length, lost]).toEqual([
+    1,
+    Array(2).fill(expect.stringContaining(`${folder} is in use by process ${process.pid}.`)),
+  ]);
 });
 
 test('a stop right after the server was killed leaves none running', async () => {

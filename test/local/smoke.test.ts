@@ -32,12 +32,15 @@ test.each(['status', 'doctor', 'list coverage'])(
     // 1 says that something is wrong, as a mirror that lags beside a loaded machine.
     expect([0, 1], command.err()).toContain(await command.ended);
     expect(JSON.parse(command.out())).toBeInstanceOf(Object);
-    expect(command.err()).toContain('of the running `npx trunkline start`.');
+    expect(command.err()).toBe(
+      `Using the settings and the sandbox of the running \`DATA_DIR=${opened().folder} npx trunkline start\`.\n`,
+    );
   },
 );
 
 test('a running start takes a delivery of its account, and nobody else’s', async () => {
-  const { publicUrl, webhookSecret } = (await findRunning(opened().folder)) ?? {};
+  const { PUBLIC_URL: publicUrl, WEBHOOK_SECRET: webhookSecret } =
+    (await findRunning(opened().folder))?.environment ?? {};
   const body = JSON.stringify({ callId: '1700000001.5', callerNumber: '18455550123' });
   const send = (secret = '') =>
     fetch(`${publicUrl}/hooks/${secret}/AccountEndedCalls`, { method: 'POST', body }).then(({ status }) => status);
@@ -48,7 +51,7 @@ test('a running start takes a delivery of its account, and nobody else’s', asy
 test('a start that is killed goes on with its data, and a stop ends it and its Postgres', async () => {
   const { folder, part } = await start(onTestFinished);
   const ask = async (text: string) => {
-    const client = new Client({ connectionString: (await findRunning(folder))?.databaseUrl });
+    const client = new Client({ connectionString: (await findRunning(folder))?.environment.DATABASE_URL });
     await client.connect();
     try {
       return (await client.query(text)).rows;
@@ -60,7 +63,7 @@ test('a start that is killed goes on with its data, and a stop ends it and its P
   await part.crash();
   await part.start();
   expect(await ask('select number from kept')).toEqual([{ number: 7 }]);
-  const { databaseUrl } = (await findRunning(folder)) ?? {};
+  const databaseUrl = (await findRunning(folder))?.environment.DATABASE_URL;
   part.signal('SIGTERM');
   expect(await part.ended()).toEqual({ code: 0, signal: null });
   await expect(new Client({ connectionString: databaseUrl }).connect()).rejects.toThrow('ECONNREFUSED');
