@@ -16,13 +16,13 @@ if (Number.parseInt(found, 10) >= needed) {
 } else {
   const installed = findInstalled();
   if (installed && existsSync(installed)) continueWith(installed);
-  else refuse();
+  else refuse('');
 }
 
-function refuse() {
+function refuse(reason) {
   console.error(
-    `Trunkline needs Node ${needed} or newer and this is Node ${found}: run \`npm ci\` in ${join(__dirname, '..')} ` +
-      `with install scripts allowed, which brings Node ${needed} along, or install Node ${needed}.`,
+    `Trunkline needs Node ${needed} or newer and this is Node ${found}${reason}: run \`npm ci\` in ` +
+      `${join(__dirname, '..')} with install scripts allowed, which brings Node ${needed} along, or install Node ${needed}.`,
   );
   process.exitCode = 1;
 }
@@ -45,6 +45,7 @@ function continueWith(node) {
   // As enableCompileCache does: this file is not loaded again.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
   if (process.execve) process.execve(node, [node, ...args], process.env);
+  const { ppid } = process;
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP']) {
@@ -52,14 +53,9 @@ function continueWith(node) {
     const isSentToBoth = isAtTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => isSentToBoth || child.kill(signal));
   }
-  child.on('error', (error) => {
-    console.error(
-      `Node ${needed} cannot be started: ${error.message}. Run \`npm ci\` again, or install Node ${needed}.`,
-    );
-    process.exitCode = 1;
-  });
-  child.on('exit', (code, signal) => {
-    // What a shell answers for a process that a signal ended.
-    process.exitCode = code ?? 128 + constants.signals[signal];
-  });
+  // As `stopWithWrapper` does, for what the child can't see.
+  if (process.env.npm_execpath) setInterval(() => process.ppid === ppid || child.kill(), 1_000).unref();
+  child.on('error', (error) => refuse(`, and Node ${needed} cannot be started (${error.message})`));
+  // What a shell answers for a process that a signal ended.
+  child.on('exit', (code, signal) => (process.exitCode = code ?? 128 + constants.signals[signal]));
 }

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import closeWithGrace from 'close-with-grace';
-import pRetry from 'p-retry';
 import { Client } from 'pg';
 import type { Outages } from '../alerts/watch.ts';
-import type { Context, ReadySettings } from '../context.ts';
+import type { Context } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { refuseOtherEncoding, selectEncoding } from '../db/migrate.ts';
 import { isPostgresAway, isVagueRefusal } from '../db/refusals.ts';
@@ -33,6 +31,8 @@ const hardLimitMs = 4_500;
  */
 const sameCtrlCMs = 500;
 
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
 /** Passed by the entry point to the commands, because nothing in `src` may import the workers. */
 export interface Entry {
   startWorkers(
@@ -51,101 +51,154 @@ export interface Running {
 
 /**
  * Runs until a signal or a failure, then closes all resources. Exit code 0 unless it failed. A second Ctrl-C forces the
- * exit. A second SIGTERM doesn't, because platforms send it to several processes of a group.
+ * exit. A second SIGTERM doesn't, because platforms send it to several processes of a group. Returns what ends the
+ * process for a failure.
  */
-export function runUntilStopped(log: Log, running: Running): void {
-  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
-  const grace = closeWithGrace(
-    {
-      delay: false,
-      logger: { error: (err: unknown) => log.error({ err }, 'Closing failed during the stop') },
-      skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
-    },
-    async ({ signal, err }) => {
-      // A failure or another signal may have started the shutdown.
-      first ??= { signal: signal ?? 'SIGTERM', at: performance.now() };
-      if (err) log.fatal({ err }, 'The process failed and stops');
-      else log.info({ signal: first.signal }, 'Stopping after the work in progress');
-      const timers = [
-        setTimeout(() => running.abandon('repeatable'), readsMs),
-        setTimeout(() => running.abandon('all'), sendsMs),
-      ];
-      const closed = running.close().then(() => true);
-      const isClosed = await withTimeout(hardLimitMs, closed, () => false);
-      for (const timer of timers) clearTimeout(timer);
-      if (isClosed) log.info('Stopped');
-      else log.warn('Stopped before all work was finished; another process or the next start takes it over');
-    },
-  );
-  // Writing to a closed terminal fails, also during the stop.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+export function runUntilStopped(log: Log, running: Running): (error: unknown) => void {
+  let stoppingSince: number | undefined;
+  async function stop(code: number): Promise<void> {
+    stoppingSince = performance.now();
+    setTimeout(() => running.abandon('repeatable'), readsMs);
+    setTimeout(() => running.abandon('all'), sendsMs);
+    const closed = running.close().then(
+      () => true,
+      (err: unknown) => log.error({ err }, 'Closing failed during the stop'),
+    );
+    if (await withTimeout(hardLimitMs, closed, () => false)) log.info('Stopped');
+    else log.warn('Stopped before all work was finished; another process or the next start takes it over');
+    process.exit(code);
+  }
+  const fail = (err: unknown) => {
+    log.fatal({ err }, 'The process failed and stops');
+    if (stoppingSince === undefined) void stop(exitCodes.failed);
+  };
   const onSignal = (signal: NodeJS.Signals) => {
-    if (first === undefined) {
-      first = { signal, at: performance.now() };
-      grace.close();
-    } else if (signal === 'SIGINT' && performance.now() - first.at > sameCtrlCMs) {
+    if (stoppingSince === undefined) {
+      log.info({ signal }, 'Stopping after the work in progress');
+      void stop(exitCodes.done);
+    } else if (signal === 'SIGINT' && performance.now() - stoppingSince > sameCtrlCMs) {
       log.warn('Stopped at once by a second Ctrl-C; another process or the next start takes over the work in progress');
       process.exit(exitCodes.failed);
     }
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal);
+  // Writing to a closed terminal fails, also during the stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  for (const signal of stopSignals) process.on(signal, onSignal);
+  process.on('uncaughtException', fail).on('unhandledRejection', fail);
+  stopWithWrapper(() => onSignal('SIGTERM'));
+  return fail;
+}
+
+const wrapperEveryMs = 1_000;
+
+/**
+ * npm and npx end at a SIGTERM without passing it on, so what they started stops when they are gone. A process that was
+ * put into the background without them goes on.
+ */
+function stopWithWrapper(stop: () => void): void {
+  const { ppid } = process;
+  if (process.env.npm_execpath === undefined || ppid === 1) return;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(timer);
+    stop();
+  }, wrapperEveryMs);
+  timer.unref();
 }
 
 const connectMs = 5_000;
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
-
 /** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
+/** What a start waits for: a sentence for each kind, and one for when that is over. */
+interface Obstacle {
+  readonly kind: 'postgres' | 'migrations';
+  readonly sentence: string;
+}
+
+const over: Readonly<Record<Obstacle['kind'], string>> = {
+  postgres: 'Postgres accepts connections now; the start continues',
+  migrations: 'The database has all migrations of this release now',
+};
+
+/** Waits while `find` names an obstacle. Logs each kind once. */
+async function waitOut(log: Log, find: () => Promise<Obstacle | undefined>, signal?: AbortSignal): Promise<void> {
+  let logged: Obstacle['kind'] | undefined;
+  for (let pauseMs = firstPauseMs; !signal?.aborted; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    const found = await find();
+    if (logged !== undefined && found?.kind !== logged) log.info(over[logged]);
+    if (!found) return;
+    if (found.kind !== logged) log.warn(found.sentence);
+    logged = found.kind;
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+interface Awaited {
+  /** How many connections Postgres has to grant at once. */
+  readonly connections?: number;
+  /** Also waits for the migrations. `areQueuesHere`: those of the queues too. */
+  readonly migrations?: { readonly areQueuesHere: boolean };
+  /** Told of each failure that is waited out. */
+  readonly onFailure?: (error: unknown) => Promise<void>;
+  readonly maxVagueMs?: number;
+}
+
 /**
- * Waits until Postgres grants so many connections at once, because a platform starts processes and database in any
- * order. Logs one warning with the server's message and the remedy, and a line once it succeeds. SIGTERM or Ctrl-C
- * meanwhile ends the process with code 0. Rejects at once for errors that waiting can't fix, such as a wrong password
- * or a missing database, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before. `onFailure` is
- * told of each failure that it waits out.
+ * Waits until Postgres is usable, because a platform starts processes and database in any order. Logs once what it waits
+ * for, with the remedy. SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once for errors that waiting
+ * can't fix, such as a wrong password, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before.
  */
 export async function waitForPostgres(
   databaseUrl: string,
   log: Log,
-  connections = 1,
-  onFailure?: (error: Error) => Promise<void>,
-  maxVagueMs = vagueMs,
+  { connections = 1, migrations, onFailure, maxVagueMs = vagueMs }: Awaited = {},
 ): Promise<void> {
-  let isLogged = false;
-  let hasConnected = false;
   const begun = performance.now();
-  const isWorthWaiting = (error: unknown) =>
-    isPostgresAway(error) || (isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs));
-  const connected = () =>
-    pRetry(() => tryToConnect(databaseUrl, connections, () => (hasConnected = true)), {
-      retries: Number.POSITIVE_INFINITY,
-      minTimeout: firstPauseMs,
-      maxTimeout: maxPauseMs,
-      shouldRetry: ({ error }) => isWorthWaiting(error),
-      async onFailedAttempt({ error }) {
-        if (!isWorthWaiting(error)) return;
-        if (!isLogged) log.warn(`Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`);
-        isLogged = true;
-        await onFailure?.(error);
-      },
-    });
-  await stoppable(log, connected);
-  if (isLogged) log.info('Postgres accepts connections now; the start continues');
-}
-
-/** While the process waits, SIGTERM or Ctrl-C ends it with code 0. */
-async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
+  let hasConnected = false;
+  const find = async (): Promise<Obstacle | undefined> => {
+    try {
+      await tryToConnect(databaseUrl, connections, () => (hasConnected = true));
+      if (migrations === undefined) return undefined;
+      await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
+      return (await areMigrated(database.db, migrations.areQueuesHere))
+        ? undefined
+        : lacking('This worker waits for them.');
+    } catch (error) {
+      const isVague = isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs);
+      if (!isPostgresAway(error) && !isVague) throw error;
+      await onFailure?.(error);
+      const sentence = `Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`;
+      return { kind: 'postgres', sentence };
+    }
+  };
   const stop = () => {
     log.info('Stopped: no work was in progress');
     process.exit(exitCodes.done);
   };
-  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
-  try {
-    await work();
-  } finally {
-    process.off('SIGTERM', stop).off('SIGINT', stop).off('SIGHUP', stop);
-  }
+  for (const signal of stopSignals) process.on(signal, stop);
+  await waitOut(log, find).finally(() => {
+    for (const signal of stopSignals) process.off(signal, stop);
+  });
+}
+
+const lacking = (meanwhile: string): Obstacle => ({
+  kind: 'migrations',
+  sentence: `The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`,
+});
+
+/** Logs that migrations are missing, for a process that works meanwhile. Never rejects. Ends when the signal fires. */
+export async function tellOfMigrations(
+  areApplied: () => Promise<boolean>,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';
+  // An unreachable Postgres is reported elsewhere.
+  const find = async () => ((await areApplied().catch(() => true)) ? undefined : lacking(meanwhile));
+  await waitOut(log, find, signal);
 }
 
 const refusalMs = 2_000;
@@ -159,45 +212,6 @@ export async function checkPostgres(databaseUrl: string): Promise<void> {
     if (!isPostgresAway(error) && !isVagueRefusal(error)) throw error;
   });
   await withTimeout(refusalMs, connected, () => undefined);
-}
-
-/** Milliseconds between two checks for missing migrations, and between two log lines about them. */
-const migrationsEveryMs = 1_000;
-const migrationsAgainMs = 300_000;
-
-/**
- * Waits until the database has all migrations of this release or a newer one. Logs missing migrations at once, and then
- * every five minutes. SIGTERM or Ctrl-C meanwhile ends the process with code 0.
- */
-export function waitForMigrations({ databaseUrl, redisUrl }: ReadySettings, log: Log): Promise<void> {
-  return stoppable(log, async () => {
-    await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
-    const areApplied = () => areMigrated(database.db, redisUrl === undefined);
-    await logMissingMigrations(areApplied, log, 'This worker waits for them.');
-  });
-}
-
-/** Like {@link waitForMigrations}, for a process that works meanwhile. Never rejects. Ends when the signal fires. */
-export async function logMissingMigrations(
-  areApplied: () => Promise<boolean>,
-  log: Log,
-  meanwhile: string,
-  signal = new AbortController().signal,
-): Promise<void> {
-  let loggedAt: number | undefined;
-  while (!signal.aborted) {
-    // An unreachable Postgres is reported elsewhere.
-    const isDone = await areApplied().catch(() => undefined);
-    if (isDone) {
-      if (loggedAt !== undefined) log.info('The database has all migrations of this release now');
-      return;
-    }
-    if (isDone === false && (loggedAt === undefined || performance.now() - loggedAt > migrationsAgainMs)) {
-      loggedAt = performance.now();
-      log.warn(`The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`);
-    }
-    await sleep(migrationsEveryMs, undefined, { signal }).catch(() => undefined);
-  }
 }
 
 /** Opens and closes the connections at once, to prove that Postgres grants them and that the database is usable. */

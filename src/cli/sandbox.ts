@@ -1,9 +1,9 @@
 import { readSettings } from '../../config/settings.ts';
 import { createSandbox } from '../sandbox/sandbox.ts';
 import { UserError } from '../shared/errors.ts';
-import { createLog } from '../shared/log.ts';
 import { runUntilStopped } from './lifecycle.ts';
 import type { Output } from './output.ts';
+import { createProcessLog } from './terminal.ts';
 
 interface SandboxFlags {
   readonly host: string;
@@ -15,7 +15,8 @@ interface SandboxFlags {
 }
 
 export async function runSandbox(options: SandboxFlags): Promise<Output> {
-  const log = createLog(readSettings(process.env).logLevel);
+  const { logLevel, timeZone } = readSettings(process.env);
+  const log = createProcessLog(logLevel, timeZone);
   const { port } = options;
   const sandbox = await createSandbox(options).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;

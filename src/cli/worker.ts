@@ -1,12 +1,9 @@
-import { weaknessesOf } from '../../config/settings.ts';
 import { createOutages } from '../alerts/watch.ts';
-import { connectionsOf, createContext, readySettings } from '../context.ts';
-import { pagesToken } from '../local/data-folder.ts';
+import { connectionsOf, createContext } from '../context.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';
 import { reportConnections } from '../processes/running.ts';
-import { createLog } from '../shared/log.ts';
-import { commandSettings } from './environment.ts';
-import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
+import { api, openProcess } from './environment.ts';
+import { drainMs, type Entry, runUntilStopped, waitForPostgres } from './lifecycle.ts';
 import type { Output } from './output.ts';
 
 /** Connections opened together at the start with queues in Postgres: for tables, producers, jobs and their listener. */
@@ -16,20 +13,15 @@ const minConnections = 4;
 const server = () => import('../server/health.ts');
 
 export async function runWorker(entry: Entry): Promise<Output> {
-  const given = readySettings(
-    await commandSettings({
-      needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
-      servesPages: 'WORKER_PORT',
-    }),
-  );
-  const { adminToken } = given.workerPort === undefined ? given.receiver : await pagesToken(given);
-  const settings = { ...given, receiver: { ...given.receiver, adminToken } };
-  const log = createLog(settings.logLevel);
-  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  const { settings, log } = await openProcess({ needed: api, servesPages: 'WORKER_PORT' });
   const outages = createOutages({ settings, log });
   const { databaseUrl, redisUrl, workerPort } = settings;
-  await waitForPostgres(databaseUrl, log, redisUrl === undefined ? minConnections : 1, outages.failed);
-  await waitForMigrations(settings, log);
+  const areQueuesHere = redisUrl === undefined;
+  await waitForPostgres(databaseUrl, log, {
+    connections: areQueuesHere ? minConnections : 1,
+    migrations: { areQueuesHere },
+    onFailure: outages.failed,
+  });
   const context = await createContext(settings, {
     log,
     name: 'worker',

@@ -369,7 +369,7 @@ describe('an outage', () => {
     const { url, letIn } = await awayFrom(database.url);
     const { log } = captureLog();
     const outages = createOutages({ settings: settingsFor(url, targets()), log });
-    const waiting = waitForPostgres(url, log, 1, outages.failed);
+    const waiting = waitForPostgres(url, log, { onFailure: outages.failed });
     await expect.poll(types).toEqual(['alert.began']);
     expect(dataOf()).toMatchObject({ check: 'database_unavailable' });
     await letIn();

@@ -141,8 +141,27 @@ test('start whose terminal is closed ends as after Ctrl-C, and its Postgres with
   onTestFinished(() => void (existsSync(`/proc/${pid}`) && process.kill(pid, 'SIGKILL')));
   await terminal.stop('SIGKILL');
   await until(() => !existsSync(`/proc/${pid}`));
-  const left = ['running.json', 'postgres/owner', 'postgres/cluster/postmaster.pid'];
+  const left = ['running.json', 'postgres/cluster/postmaster.pid'];
   expect(left.filter((file) => existsSync(join(DATA_DIR, file)))).toEqual([]);
+});
+
+/** A wrapper as npx is one: it ends at a signal, and its child hears nothing of it. */
+async function wrapped(environment: Readonly<Record<string, string>>) {
+  const script = '"$0" src/trunkline.cjs sandbox --port 0 --no-traffic --json; true';
+  const wrapper = program([process.execPath], environment, { command: ['sh', '-c', script], detached: true });
+  await until(() => wrapper.out().includes('\n'), wrapper.err);
+  wrapper.process.kill('SIGTERM');
+  await once(wrapper.process, 'exit');
+  return { ...wrapper, url: JSON.parse(wrapper.out()).url as string };
+}
+
+test('what npx started stops when npx has ended, and what a shell put into the background goes on', async () => {
+  const ofNpx = await wrapped({ npm_execpath: '/usr/bin/npx' });
+  const ofShell = await wrapped({});
+  await ofNpx.ended;
+  expect(ofNpx.err()).toContain('"Stopped"');
+  await sleep(2_000);
+  expect((await fetch(ofShell.url)).status).toBeLessThan(500);
 });
 
 // A container tells its first process alone, and what that one started is killed with it.

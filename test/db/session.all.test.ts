@@ -149,7 +149,7 @@ test.each([
   let isFull = true;
   await using pooler = await startPooler(url, () => (isFull ? { code, message } : undefined));
   const captured = captureLog();
-  const waiting = waitForPostgres(pooler.url, captured.log, 2);
+  const waiting = waitForPostgres(pooler.url, captured.log, { connections: 2 });
   await expect.poll(captured.text).toContain(message);
   isFull = false;
   await waiting;
@@ -160,7 +160,7 @@ test('what may be a wrong setting is not waited for without end, and what is one
   const url = await databaseForTest();
   let refusal = { code: '08P01', message: 'no such user' };
   await using pooler = await startPooler(url, () => refusal);
-  await expect(waitForPostgres(pooler.url, silent, 1, undefined, 700)).rejects.toThrow('no such user');
+  await expect(waitForPostgres(pooler.url, silent, { maxVagueMs: 700 })).rejects.toThrow('no such user');
   for (const code of ['28P01', '3D000']) {
     refusal = { code, message: 'of a setting' };
     await expect(waitForPostgres(pooler.url, silent)).rejects.toThrow('of a setting');
@@ -175,7 +175,7 @@ test('a pooler that had granted a connection is waited for, however long it refu
     // The second of each two, for a while.
     return granted < 12 && granted % 2 === 0 ? { code: 'XX000', message: 'max clients reached' } : undefined;
   });
-  await waitForPostgres(pooler.url, silent, 2, undefined, 1);
+  await waitForPostgres(pooler.url, silent, { connections: 2, maxVagueMs: 1 });
 });
 
 test.each([
