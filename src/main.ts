@@ -1,10 +1,12 @@
 import { makeConsolePrintable } from './cli/failures.ts';
 import type { Entry } from './cli/lifecycle.ts';
 import { createProgram } from './cli/program.ts';
+import { loadOwnEnvFile } from './shared/env-file.ts';
 
 // Loaded on demand, since a receiver does not need the code of the workers.
 const workers = () => import('../workers/workers.ts');
 
+loadOwnEnvFile();
 makeConsolePrintable();
 const entry: Entry = {
   startWorkers: async (context, options) => (await workers()).startWorkers(context, options),

@@ -26,5 +26,7 @@ for (const [name, value] of Object.entries(process.env)) {
   delete process.env[name];
 }
 
+// No `.env` of this folder is loaded.
+process.env.NODE_ENV = 'test';
 // Nothing is written to the home of whoever runs the tests.
 process.env.XDG_STATE_HOME = join(tmpdir(), `trunkline-test-state-${process.getuid?.() ?? ''}`);

@@ -6,55 +6,50 @@ import { UserError } from '../shared/errors.ts';
 import { printable } from '../shared/storable.ts';
 import type { Output } from './output.ts';
 
-/** Sentences for error codes of Postgres and the network, each with its remedy. */
-const remedies: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
-  '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
-  '25006': (message) => `Postgres accepts no writes (${message}): set DATABASE_URL to the primary.`,
-  '57014': (message) => `Postgres took too long (${message}): try again, or use a shorter range.`,
-  EADDRINUSE: (message) =>
-    `${message}: another program listens there. Set PORT (of a worker WORKER_PORT) to a free port, or to 0 for any.`,
-  EACCES: (message, syscall) =>
-    syscall === 'listen'
-      ? `${message}: choose a PORT (of a worker WORKER_PORT) from 1024.`
-      : `${message}: set DATA_DIR to a folder that this user may write, or start as its owner.`,
-  EROFS: (message) => `${message}: set DATA_DIR to a folder that can be written.`,
-  EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,
-};
+const toMigrate = `The database lacks migrations of this release: run ${toType('migrate')}.`;
 
-const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
+/** What to do, by the code of an error of Postgres or the system, or by its name; a system call may stand before it. */
+const remedies: Readonly<Record<string, string>> = {
+  '42501': 'Let the user of DATABASE_URL own the database.',
+  '25006': 'Postgres accepts no writes: set DATABASE_URL to the primary.',
+  ...{ '42P01': toMigrate, '42703': toMigrate, '3F000': toMigrate, '42883': toMigrate },
+  SchemaMigrationRequiredError: toMigrate,
+  EADDRINUSE: 'Another program listens there. Set PORT (of a worker WORKER_PORT) to a free port, or to 0 for any.',
+  'listen EACCES': 'Choose a PORT (of a worker WORKER_PORT) from 1024.',
+  EACCES: 'Set DATA_DIR to a folder that this user may write, or start as its owner.',
+  EROFS: 'Set DATA_DIR to a folder that can be written.',
+  EADDRNOTAVAIL: 'Set HOST to an address of this machine.',
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Describes a failure in one line: what happened and, if known, the remedy. With LOG_LEVEL debug or trace, unexpected
- * errors also get their stack trace.
- */
-export function describeFailure(error: unknown, environment: Environment = {}): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error ? String(error.code) : '';
-  if (error instanceof UserError) {
-    return error.remedy === undefined ? error.message : `${sentence(error.message)} ${error.remedy}`;
-  }
-  if (error instanceof ServiceError) return serviceSentence(error);
-  if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
-    return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
+/** What happened, and what to do about it. */
+function failureOf(error: unknown, environment: Environment): { sentence: string; remedy: string | undefined } {
+  if (!(error instanceof Error)) return { sentence: String(error), remedy: undefined };
+  if (error instanceof UserError) return { sentence: error.message, remedy: error.remedy };
+  if (error instanceof ServiceError) {
+    const outcome =
+      error.advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
+    return { sentence: `${outcome}: ${error.message}`, remedy: meaningOf(error).remedy };
   }
   const refusal = describeRefusal(error, placeOf(environment));
-  if (refusal) return `${refusal.sentence} ${refusal.remedy}`;
-  const remedy = Object.hasOwn(remedies, code) ? remedies[code] : undefined;
-  if (remedy) return remedy(error.message, 'syscall' in error ? error.syscall : undefined);
-  if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
-  return `${sentence(error.message || error.name)} LOG_LEVEL=debug shows where it happened.`;
+  if (refusal) return refusal;
+  const { code = error.name, syscall } = error as NodeJS.ErrnoException;
+  const found = [`${syscall} ${code}`, code, error.name].find((key) => Object.hasOwn(remedies, key));
+  if (found !== undefined) return { sentence: error.message, remedy: remedies[found] };
+  if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) {
+    return { sentence: error.stack ?? error.message, remedy: undefined };
+  }
+  return { sentence: error.message || error.name, remedy: 'LOG_LEVEL=debug shows where it happened.' };
 }
 
-/** Appends a full stop if the message has none. */
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-function serviceSentence(error: ServiceError): string {
-  const outcome = error.advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
-  return `${outcome}: ${sentence(error.message)} ${meaningOf(error).remedy}`;
+/**
+ * Describes a failure in one line: what happened and, if known, the remedy. With LOG_LEVEL debug or trace, unexpected
+ * errors get their stack trace.
+ */
+export function describeFailure(error: unknown, environment: Environment = {}): string {
+  const { sentence, remedy } = failureOf(error, environment);
+  return remedy === undefined ? sentence : `${sentence.replace(/[^.!?]$/, '$&.')} ${remedy}`;
 }
 
 /** Host and port of the database, or the folder of its socket. Without the credentials in its URL. */
@@ -89,10 +84,9 @@ export function makeConsolePrintable(): void {
 /** Prints a failure on standard output, for a program that parses `--json`, unless a result was printed already. */
 export function printFailureJson(error: unknown): void {
   if (hasPrinted) return;
-  const { code = 'failed' } = error instanceof Error ? (error as { code?: unknown }) : {};
-  const isOurs = error instanceof UserError;
-  const message = isOurs ? error.message : describeFailure(error, process.env);
-  console.log(JSON.stringify({ error: { code: String(code), message, remedy: (isOurs && error.remedy) || null } }));
+  const { sentence: message, remedy = null } = failureOf(error, process.env);
+  const code = String((error as { code?: unknown } | undefined)?.code ?? 'failed');
+  console.log(JSON.stringify({ error: { code, message, remedy } }));
 }
 
 /**

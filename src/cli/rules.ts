@@ -28,7 +28,7 @@ import { createCommandLog, createProgress, operatorName } from './terminal.ts';
 
 /** Checks a rules file. Exit code 1 for an error or a warning. */
 export async function checkRules(path: string | undefined): Promise<Output> {
-  const settings = await commandSettings({ isLikeDaemon: true });
+  const settings = await commandSettings();
   const { rulesFile, hoursZone } = settings;
   const file = path ?? rulesFile;
   const loaded = await load(file, hoursZone).catch((error: unknown) => {

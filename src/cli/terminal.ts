@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { UserError, WrongUse } from '../shared/errors.ts';
+import { exactly } from '../shared/format.ts';
 import { createLog, type Log } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
 import type { Output } from './output.ts';
@@ -22,25 +23,33 @@ export function createCommandLog(level: 'warn' | 'error' = 'warn', asked = proce
 }
 
 /**
- * The log of `start`: on a terminal a sentence a line, with its time in `timeZone`. Elsewhere, and with LOG_LEVEL debug or trace, JSON.
+ * The log of a long-running process: on a terminal a sentence a line, with its time in `timeZone`. Elsewhere, and with
+ * LOG_LEVEL debug or trace, JSON.
  */
-export function createStartLog(level: string, timeZone: string, stream: Stream = process.stderr): Log {
+export function createProcessLog(level: string, timeZone: string, stream: Stream = process.stderr): Log {
   if (!stream.isTTY || level === 'debug' || level === 'trace') return createLog(level);
   return createLog(level, {
     write: (line) => void stream.write(`${printable(sentenceOf(line, timeZone))}\n`),
   });
 }
 
-/** One JSON log line as a sentence, with its other fields in parentheses: `14:02:11  The rules are in force (rules 7)`. */
-export function sentenceOf(line: string, timeZone: string): string {
+/**
+ * One JSON log line as a sentence: `14:02:11  The rules are in force (rules 7)`. Of the other fields, only words, numbers
+ * and times are shown.
+ */
+function sentenceOf(line: string, timeZone: string): string {
   const { level, time, msg: _, err: __, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const clock = new Date(String(time)).toLocaleTimeString('en-GB', { timeZone });
   const mark = Number(level) >= 50 ? 'Problem: ' : Number(level) >= 40 ? 'Warning: ' : '';
-  const values = Object.entries(fields).map(
-    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
+  const values = Object.entries(fields)
+    .filter(([, value]) => typeof value !== 'object')
+    .map(
+      ([name, value]) => `${name} ${isoTime.test(String(value)) ? exactly(new Date(String(value)), timeZone) : value}`,
+    );
   return `${clock}  ${mark}${messageOf(line)}${values.length > 0 ? ` (${values.join(', ')})` : ''}`;
 }
+
+const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** The message of one JSON log line, with that of its error. */
 export function messageOf(line: string): string {

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isOfEnvFile } from './env-file.ts';
 
 /**
  * What a user types to run Trunkline. npm finds the program both in a checkout and in an installed package. The container image
@@ -20,7 +22,17 @@ function canRunNpm(): boolean {
   }
 }
 
-/** A command for use in a sentence, as the user types it. */
+/**
+ * A command for use in a sentence, as the user types it. Names DATA_DIR where the command would not find a running
+ * `start` without it.
+ */
 export function toType(words: string): string {
-  return `\`${commandName} ${words}\``;
+  const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = process.env;
+  const isNeeded = dataDir && !databaseUrl && resolve(dataDir) !== resolve('.data') && !isOfEnvFile('DATA_DIR');
+  return `\`${isNeeded ? `DATA_DIR=${quoted(dataDir)} ` : ''}${commandName} ${words}\``;
+}
+
+/** A word as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w./:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

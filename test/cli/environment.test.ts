@@ -1,64 +1,52 @@
-import { resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { commandSettings } from '../../src/cli/environment.ts';
-import { announceRunning, type Running } from '../../src/local/data-folder.ts';
+import { announceRunning } from '../../src/local/data-folder.ts';
 import { temporaryFolder } from '../at-end.ts';
 
-const databaseUrl = 'postgres://somebody@db.example/mirror';
-const usual: Running = {
-  databaseUrl,
-  isSandbox: false,
-  webhookSecret: 's',
-  statusUrl: 'http://127.0.0.1:3000/',
-  adminToken: 't',
+const databaseUrl = 'postgres://somebody@db.example/mirror?sslmode=verify-full';
+const chosen = {
+  ...{ DATABASE_URL: databaseUrl, API_BASE_URL: 'https://api.example', API_KEY: 'of-one', REDIS_URL: 'redis://of-one' },
+  ...{ TIME_ZONE: 'America/New_York', RULES_FILE: '/etc/trunkline/rules.yaml', RULES_MODE: 'live' },
 };
-const chosen = { timeZone: 'America/New_York', rulesFile: '/etc/trunkline/rules.yaml', rulesMode: 'live' };
 
 const folder = await temporaryFolder();
 let forget: (() => Promise<void>) | undefined;
 afterEach(() => forget?.());
 
-/** What a command takes for granted beside a `start` that was given so much. */
-async function beside(
-  running: Partial<Running>,
-  environment: Readonly<Record<string, string>> = {},
-  isLikeDaemon = true,
-) {
-  forget = await announceRunning(folder, { ...usual, ...running });
-  const options = { needed: ['DATABASE_URL'], isLikeDaemon } as const;
-  const { timeZone, rulesFile, rulesMode } = await commandSettings(options, { DATA_DIR: folder, ...environment });
-  return { timeZone, rulesFile, rulesMode };
+/** What a command takes for granted beside a `start` that was given so much, and what it says of it. */
+async function beside(given: Readonly<Record<string, string>>) {
+  const start = { statusUrl: 'http://127.0.0.1:3000/', adminToken: 't', isSandbox: false, environment: chosen };
+  forget = await announceRunning(folder, start);
+  const said: string[] = [];
+  const environment = { DATA_DIR: folder, ...given };
+  const settings = await commandSettings({}, environment, (note) => said.push(note));
+  const { api, redisUrl, timeZone, rulesFile, rulesMode } = settings;
+  return { databaseUrl: settings.databaseUrl, apiKey: api.key, redisUrl, timeZone, rulesFile, rulesMode, said };
 }
 
-const own = { timeZone: 'UTC', rulesFile: 'config/rules.yaml', rulesMode: 'dry-run' };
+const started = {
+  ...{ databaseUrl, apiKey: 'of-one', redisUrl: 'redis://of-one' },
+  ...{ timeZone: 'America/New_York', rulesFile: '/etc/trunkline/rules.yaml', rulesMode: 'live' },
+  said: [expect.stringContaining('Using the settings of the running')],
+};
+const own = { timeZone: 'UTC', rulesFile: 'config/rules.yaml', rulesMode: 'dry-run', redisUrl: undefined, said: [] };
 
-test.each([{}, { DATABASE_URL: databaseUrl }])(
-  'a command that judges, does so as the running start: %j',
+test.each([{}, { DATABASE_URL: databaseUrl }, { DATABASE_URL: '', TIME_ZONE: ' ' }, { API_KEY: 'of-one' }])(
+  'a command beside a running start works as that does: %j',
   async (given) => {
-    expect(await beside(chosen, given)).toEqual(chosen);
+    expect(await beside(given)).toEqual(started);
   },
 );
 
 test('what the environment gives stays', async () => {
   const given = { TIME_ZONE: 'Asia/Tokyo', RULES_MODE: 'off' };
-  expect(await beside(chosen, given)).toEqual({ ...chosen, timeZone: 'Asia/Tokyo', rulesMode: 'off' });
+  expect(await beside(given)).toEqual({ ...started, timeZone: 'Asia/Tokyo', rulesMode: 'off' });
 });
 
-test('a start with another database is another one', async () => {
-  expect(await beside(chosen, { DATABASE_URL: 'postgres://somebody@db.example/another' })).toEqual(own);
-});
-
-test('a process that acts goes by its own environment alone', async () => {
-  expect(await beside(chosen, {}, false)).toEqual(own);
-});
-
-test('a start that was given nothing of it changes nothing', async () => {
-  const rulesFile = resolve('config/rules.yaml');
-  expect(await beside({ rulesFile, rulesMode: 'dry-run' })).toEqual(own);
-});
-
-test('the note of an older release tells of nothing that is judged by, and of the database all the same', async () => {
-  forget = await announceRunning(folder, usual);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], isLikeDaemon: true }, { DATA_DIR: folder });
-  expect(settings).toMatchObject({ ...own, databaseUrl });
+test.each([
+  [{ DATABASE_URL: 'postgres://somebody@db.example/another' }, 'postgres://somebody@db.example/another', undefined],
+  [{ API_KEY: 'of-another' }, undefined, 'of-another'],
+  [{ API_BASE_URL: 'https://another.example' }, undefined, undefined],
+])('the database of one account is never combined with the API of another: %j', async (given, url, apiKey) => {
+  expect(await beside(given)).toEqual({ ...own, databaseUrl: url, apiKey });
 });

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { labelled, renderColumns } from '../../src/cli/output.ts';
-import { createProgress, createStartLog, printNote } from '../../src/cli/terminal.ts';
+import { createProcessLog, createProgress, printNote } from '../../src/cli/terminal.ts';
 
 const head = ['id', 'state', 'why'];
 
@@ -42,10 +42,10 @@ test('progress is a line every five seconds, without control characters', () => 
   expect(String(stream.read())).toBe('50%, 50 pairs\n0%, 60 pairs\nThe service is busy.\\u001b[2J\n');
 });
 
-test('start logs sentences on a terminal, with nothing that steers it', () => {
+test('a process logs sentences on a terminal, with nothing that steers it', () => {
   const said: string[] = [];
   const stream = Object.assign(new PassThrough(), { isTTY: true, write: (text: string) => said.push(text) > 0 });
-  const log = createStartLog('info', 'UTC', stream);
+  const log = createProcessLog('info', 'UTC', stream);
   log.info({ rules: 7 }, 'The rules are in force');
   log.warn({ err: new Error('no route') }, 'A read failed\u001b[2J');
   expect(said.map((line) => line.replace(/^[\d:]{8}/, '00:00:00'))).toEqual([

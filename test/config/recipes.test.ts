@@ -73,6 +73,9 @@ test('compose gives Grafana every file and variable that its provisioning asks f
   const asked = [...source.matchAll(/\$(\w+)/g)].map(([, name]) => name);
   expect(Object.keys(environment)).toEqual(expect.arrayContaining(asked));
   expect(compose.services['bi-role'].command).toContain(environment.TRUNKLINE_DB_USER);
+  // The socket is the superuser's: Postgres asks for no password there.
+  expect(volumes.join()).not.toContain('socket');
+  expect(environment.TRUNKLINE_DB_HOST).toBe('postgres:5432');
 });
 
 describe.each<[string, { web: readonly string[]; worker: readonly string[] }]>([
