@@ -19,12 +19,12 @@ import type { Transport } from './transport/transport.ts';
 export type AccountReads = ReturnType<typeof accountReads>;
 
 /**
- * Finds out whose account answers. Resolves to undefined if it is the mirrored one, else to the reason why not. Rejects
- * with a ServiceError when the service didn't tell.
+ * Finds out whose account answers. Resolves to undefined if it's the mirrored one, else to the reason why not. Rejects
+ * with a ServiceError if the service didn't say.
  */
 export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
 
-/** Milliseconds for an answer to a check, its tries and the wait for a slot included: others wait for it. */
+/** Milliseconds for the answer to a check, including its tries and the wait for a slot: other calls wait for it. */
 const answerMs = 5_000;
 
 export function accountReads({ calls, lines, users }: Pick<Resources, 'calls' | 'lines' | 'users'>) {
@@ -36,18 +36,18 @@ export function accountReads({ calls, lines, users }: Pick<Resources, 'calls' | 
   };
 }
 
-/** Shorter than the time between the spaced reads of a missing target: one of them then lies behind a check. */
+/** Shorter than the time between the spaced reads of a missing target, so that a check lies between them. */
 const absenceMs = 15_000;
-/** Milliseconds before an account that was refused is checked again, and a check that got no answer. */
+/** Milliseconds before another check after one that refused the account or got no answer. */
 const refusedMs = 10_000;
 const unansweredMs = 1_000;
 
-/** Errors that show something else than the API at the address. */
+/** Errors that show something other than the API at the address. */
 const foreignCodes = new Set(['not_found', 'unexpected_status', 'unreadable', 'redirect']);
 
 export function createAccountGate(transport: Transport, check: AccountCheck, { now }: Pick<Clock, 'now'>) {
   const reads = accountReads(createResources(transport));
-  /** When the last check began that recognized the account. */
+  /** When the last check that recognized the account began. */
   let recognizedAt: number | undefined;
   let refused: { readonly reason: string; readonly until: number } | undefined;
   let unanswered: { readonly error: unknown; readonly until: number } | undefined;
@@ -71,10 +71,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     }
   }
 
-  /**
-   * Resolves when a check of at most this age recognized the account. Rejects with the reason, as an error of
-   * `operation`.
-   */
+  /** Resolves once a check of at most this age recognized the account. Rejects with the reason, for `operation`. */
   async function recognized(operation: string, maxAgeMs: number, signal: AbortSignal | undefined): Promise<void> {
     const asked = now();
     for (let runs = 0; recognizedAt === undefined || recognizedAt < asked - maxAgeMs; runs += 1) {
@@ -108,7 +105,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
   }
 
   return {
-    /** The same calls, of the recognized account only. */
+    /** The same calls, for the recognized account only. */
     transport: {
       repeatable,
       async once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
@@ -117,14 +114,14 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       },
       abandon: transport.abandon,
     } satisfies Transport,
-    /** Resolves after a check that began now recognized the account. Rejects with `ServiceError`. */
+    /** Resolves after a new check recognized the account. Rejects with `ServiceError`. */
     confirm: (operation: string, signal: AbortSignal | undefined) => recognized(operation, 0, signal),
-    /** Why the account isn't recognized; undefined when it is, or when nothing is known yet. */
+    /** Why the account isn't recognized; undefined if it is, or if nothing is known yet. */
     problem: (): string | undefined => problem,
   };
 }
 
-/** Whether data is an empty list, or an object with one: nothing of what was asked for. */
+/** Whether data is an empty list, or an object with an empty list: nothing of what was asked for. */
 function isEmpty(data: unknown): boolean {
   if (Array.isArray(data)) return data.length === 0;
   return typeof data === 'object' && data !== null && 'messages' in data && isEmpty(data.messages);

@@ -46,7 +46,7 @@ export interface ServiceOptions {
   limits?: Partial<Limits> | undefined;
   circuit?: Partial<CircuitPolicy> | undefined;
   /**
-   * Recognizes the account before anything is asked of it, and before an absence is believed. Default: any account is.
+   * Recognizes the account before it's asked anything, and before an absence is believed. Default: accepts any account.
    */
   checkAccount?: AccountCheck | undefined;
   /** Called after every request, with its outcome. */
@@ -58,7 +58,7 @@ export interface ServiceOptions {
 export type Service = ReturnType<typeof createService>;
 
 /**
- * Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` or `apiKey` can't be one.
+ * Opens the client of one service. Sends nothing before the first call. Throws if `baseUrl` or `apiKey` is unusable.
  */
 export function createService(options: ServiceOptions) {
   const { apiKey, log = silent, onAnswer, clock = systemClock } = options;
@@ -79,11 +79,9 @@ export function createService(options: ServiceOptions) {
     ...createResources(transport),
     /** Whether calls are let through at present. */
     circuit: { state: throttle.circuit, failingMs: throttle.failingMs },
-    /** Why the account that answers isn't the mirrored one; undefined when it is, or when nothing is known yet. */
+    /** Why the account that answers isn't the mirrored one; undefined if it is, or if nothing is known yet. */
     accountProblem: () => gate?.problem(),
-    /**
-     * Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist.
-     */
+    /** Resolves if the mirrored account answers now. Call it before an absence deletes anything or proves anything. */
     confirmAccount: async (operation: string, signal?: AbortSignal) => gate?.confirm(operation, signal),
     /** How many requests this process made in the last minute. */
     requestsOfLastMinute: count.lastMinute,

@@ -29,7 +29,7 @@ import {
 import { type CallOptions, fillPath, type ObjectId, type Operation, type Query } from './transport/operation.ts';
 import type { Transport } from './transport/transport.ts';
 
-/** Section 5.1; `messages:*` stand in section 4 only. */
+/** Scopes of section 5.1. `messages:*` stand in section 4 only. */
 export type Scope =
   | `${'webhooks' | 'sms' | 'messages'}:${'read' | 'write'}`
   | `${'reports' | 'users' | 'recordings'}:read`
@@ -57,10 +57,7 @@ interface Row<R extends Route, T, A extends unknown[]> {
   readonly isOnce?: true;
   /** Costs money. Section 7 promises that an error with the envelope had no effect. */
   readonly isBilled?: true;
-  /**
-   * What a call sends. Its parameters have no default values, since their number tells where the options of a call
-   * stand.
-   */
+  /** What a call sends. Without default parameters, because their number tells where the call's options stand. */
   readonly takes?: (...given: A) => Sent<R>;
   readonly gives: Read<T>;
 }
@@ -106,7 +103,7 @@ export const operations = {
       gives: one('blocked', blockedSender),
     }),
     /**
-     * Marks the line's messages read for the calling user, all or those after `since` (RFC 3339). Refuses an API key.
+     * Marks messages of the line read for the calling user: all, or those after `since` (RFC 3339). Refuses an API key.
      */
     markRead: operation('POST /sms/lines/{line}/read', 'messages:write', {
       takes: (line: string, body?: { since?: string | undefined }) => ({
@@ -151,7 +148,7 @@ export const operations = {
       gives: threadRead,
     }),
     /**
-     * Idempotent without a `comment`. With one it is never repeated, because each request adds the note: when in doubt,
+     * Idempotent without a `comment`. With one it's never repeated, because each request adds the note: when in doubt,
      * resolve again without it.
      */
     resolve: operation('POST /sms/conversations/{line}/{number}/resolve', 'sms:write', {
@@ -248,8 +245,8 @@ export const operations = {
     /** `not_found` when it isn't the account's. */
     get: operation('GET /calls/{callid}', 'reports:read', { takes: ofCall, gives: one('call', call) }),
     /**
-     * An empty list is normal. `not_found` when the call isn't the account's. Everyone is refused where the account
-     * asks for another verification before sensitive content.
+     * An empty list is normal. `not_found` if the call isn't the account's. Everyone is refused if the account asks for
+     * another verification before sensitive content.
      */
     recordings: operation('GET /calls/{callid}/recordings', 'recordings:read', {
       takes: ofCall,
@@ -277,7 +274,7 @@ export const operations = {
       takes: (body: NewSubscription) => ({ body }),
       gives: readSubscription,
     }),
-    /** Merges, and answers what is stored. PATCH does the same, and its details aren't shown. */
+    /** Merges, and answers what is stored. PATCH does the same, but its details aren't shown. */
     update: operation('PUT /webhooks/{id}', 'webhooks:write', {
       takes: (id: ObjectId, body: SubscriptionChanges) => ({ path: { id }, body }),
       gives: readSubscription,

@@ -1,7 +1,7 @@
 import type { EventType } from '../shared/event-types.ts';
 import type { ObjectId } from './transport/operation.ts';
 
-/** What operations take. What else is wrong with a request, the service refuses free of charge. */
+/** What operations take. Any other mistake in a request is refused by the service, free of charge. */
 
 /** A conversation has no id: our line and their number identify it, or our line and a group (section 2.5). */
 export interface ThreadAddress {
@@ -121,7 +121,7 @@ interface Addressed {
 export type SendRequest = Addressed &
   ({ message: string; attachments?: readonly Attachment[] } | { message?: string; attachments: readonly Attachment[] });
 
-/** The body of a send. Recipients aren't normalised: the service does that, and reports skipped ones as given (2.3). */
+/** The body of a send. The service normalises recipients, and reports skipped ones as given (2.3). */
 export function sendBody({ from, to, message, attachments }: SendRequest) {
   return { from: from.replace(/\D+/g, ''), to, message, attachments };
 }

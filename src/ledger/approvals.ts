@@ -3,9 +3,9 @@ import { defaultRuleLimits } from './limits.ts';
 import { type Send, transition } from './send.ts';
 
 /*
- * Texts of rules with `approve` wait for a person (AWAITING_APPROVAL). Nothing is reserved for them. An approval counts
- * for what the person has seen: the text, and the newest text of the other party. It makes the send PLANNED, so that
- * every gate is judged again.
+ * Texts of rules with `approve` wait for a person (AWAITING_APPROVAL). Nothing is reserved for them. An approval covers
+ * what the person has seen: the text, and the newest text of the other party. It makes the send PLANNED, so that every
+ * gate judges it again.
  */
 
 /** Whether a person has to approve the text before it may leave. */
@@ -13,10 +13,10 @@ export function needsApproval({ limits, approvedAt }: Pick<Send, 'limits' | 'app
   return limits.approval !== undefined && approvedAt === null;
 }
 
-/** How often the gates judge a send that waits, so that nobody is asked about one that can't leave any more. */
+/** How often the gates judge a waiting send: nobody should be asked about a send that can't leave any more. */
 const judgedEveryMs = 60_000;
 
-/** Lets a send wait for a person, after the gates have let it pass. */
+/** Lets a send wait for a person, after all gates let it pass. */
 export async function awaitApproval(tx: Transaction, { sendId, state, limits }: Send): Promise<'awaiting'> {
   const expiresAt = sql`s.planned_at + ${limits.approval?.expiresSeconds ?? 0} * interval '1 second'`;
   if (state !== 'AWAITING_APPROVAL') {
@@ -34,7 +34,7 @@ export async function awaitApproval(tx: Transaction, { sendId, state, limits }: 
   return 'awaiting';
 }
 
-/** Adds a step to the run of the rule, which tells a target that the text waits. */
+/** Adds a step to the run of the rule that tells a target that the text waits. */
 async function tell(tx: Transaction, sendId: string, target: string | undefined): Promise<void> {
   if (target === undefined) return;
   await query(
@@ -51,9 +51,9 @@ export interface Proposal
   extends Pick<Send, 'sendId' | 'rule' | 'line' | 'number' | 'text' | 'plannedAt' | 'expiresAt'> {
   /** The text that it answers; null for a call, and if the text was removed. */
   readonly answers: string | null;
-  /** Texts of the other party after that one. */
+  /** Texts of the other party after that text. */
   readonly newerCount: number;
-  /** Identifies what a person sees of it. Pass it to {@link approveSend}. */
+  /** Identifies what a person sees. Pass it to {@link approveSend}. */
   readonly seen: string;
 }
 
@@ -65,7 +65,7 @@ const inboundTexts = sql`warehouse.sms_conversations c join warehouse.sms_messag
 const seenNow = sql`left(encode(sha256(convert_to(
   concat_ws('/', (select max(m.message_id) from ${inboundTexts}), s.body), 'UTF8')), 'hex'), 16)`;
 
-/** Reads the texts that wait, those that expire first at the beginning; only one send if its id is given. */
+/** Reads the waiting texts, those that expire first at the beginning. With an id, reads only that send. */
 export function listProposals(db: Database | Transaction, limit: number, sendId?: string): Promise<Proposal[]> {
   const triggerId = sql`case when s.trigger_kind = 'message' then s.trigger_id::bigint end`;
   return query(
@@ -115,7 +115,7 @@ export function approveSend(
       set: {
         ...(isEdited && { body: text }),
         approved_at: sql`clock_timestamp()`,
-        // From now on it is as old as a reply that was just planned.
+        // From now on it expires like a reply that was just planned.
         expires_at: sql`clock_timestamp() + ${maxAgeSeconds} * interval '1 second'`,
       },
     });

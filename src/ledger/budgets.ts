@@ -8,9 +8,10 @@ import type { Send } from './send.ts';
 /*
  * Amounts are whole micro-dollars. A send counts in two scopes (account, thread), and every transaction locks them
  * ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
- * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price. So the first send of
- * a day is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once
- * as the daily budget could pay if each cost ten times its reservation, but at least one.
+ * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price, so three things limit
+ * surprises: the first send of a day is dispatched alone, each send has to be affordable at ten times that price, and
+ * later at most as many run at once as the daily budget could pay if each cost ten times its reservation (but at least
+ * one).
  */
 
 const maxPriceRise = 10;
@@ -30,17 +31,12 @@ export function scopesOf({ line, number }: Pair) {
 
 export type Reservation =
   | { readonly budgetDate: string; readonly micros: number }
-  /**
-   * `isFinal` is false while a send in progress or an UNKNOWN send may still release budget. NEEDS_HUMAN counts as
-   * spent.
-   */
+  /** `isFinal` is false while an unfinished or UNKNOWN send may still release budget. NEEDS_HUMAN counts as spent. */
   | { readonly usedUp: BudgetName; readonly isFinal: boolean };
 
 const today = sql`(now() at time zone 'UTC')::date`;
 
-/**
- * Reserves today's (UTC) budget for one send of so many segments. If that fails, returns the budget that is used up.
- */
+/** Reserves today's (UTC) budget for a send of so many segments, or returns the budget that is used up. */
 export async function reserveBudget(
   tx: Transaction,
   thread: Pair,
@@ -78,7 +74,7 @@ export async function reserveBudget(
   return { budgetDate: day, micros };
 }
 
-/** Micro-dollars that a text reserves, and that have to be left for it, at a {@link highestUnit}. */
+/** Micro-dollars that a text reserves, and micro-dollars that must be left for it, at a {@link highestUnit}. */
 export function costOf(units: number, price: number, { unitMicros }: Pick<Limits, 'unitMicros'>) {
   return {
     micros: units * Math.max(unitMicros, price),
@@ -114,9 +110,7 @@ async function readInProgress(tx: Transaction, day: string, { line, number }: Pa
   return row;
 }
 
-/**
- * Returns the budget that would refuse a send now. Reserves nothing, and ignores what other sends have only reserved.
- */
+/** Returns the budget that would refuse a send now. Reserves nothing, and ignores reservations of other sends. */
 export async function checkBudgets(
   tx: Transaction,
   thread: Pair,
@@ -141,7 +135,7 @@ export async function checkBudgets(
   return row?.used_up ?? undefined;
 }
 
-/** Adds the rows that are missing of today's budgets. */
+/** Adds missing rows of today's budgets. */
 async function openBudgets(tx: Transaction, thread: Pair): Promise<void> {
   const scopes = relation('s', scopesOf(thread), { scope: 'text' });
   await hotQuery(
@@ -187,7 +181,7 @@ async function changeBudgets(
 }
 
 /**
- * The characters of a text that the GSM alphabet lacks: with one of them, a segment takes 70 characters instead of 160.
+ * The characters of a text that aren't in the GSM alphabet: any of them shortens a segment from 160 characters to 70.
  */
 export function outsideGsm(text: string): string[] {
   return [...new Set(text)].filter((each) => new SegmentedMessage(each, 'auto', false).encodingName !== 'GSM-7');
@@ -195,7 +189,7 @@ export function outsideGsm(text: string): string[] {
 
 /**
  * The maximum number of segments that a text can be billed as (section 2.4). The specification and the GSM alphabet
- * differ on vowels with an acute accent; the more expensive interpretation counts. Every segment but the last is
+ * differ on vowels with an acute accent: the more expensive interpretation counts. Every segment but the last is
  * assumed to waste one unit, because a two-unit character may not fit.
  */
 export function maxSegments(text: string): number {

@@ -2,13 +2,13 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { readLimits } from './rules-in-force.ts';
 import { isUnsentRow, type SendState, states } from './states.ts';
 
-/** Who paused: `recovery` since the database went back in time (`processes/lost-writes.ts`). */
+/** Who paused. `recovery`: the database went back in time (`processes/lost-writes.ts`). */
 export type Pauser = 'operator' | 'ledger' | 'recovery';
 
 /** The kill switch: the single row of ops.send_control. */
 export interface Control {
   readonly isPaused: boolean;
-  /** Why it was paused; or, as far as it is known, who resumed. */
+  /** Why sends were paused or, if known, who resumed them. */
   readonly reason: string | null;
   readonly by: Pauser | null;
   readonly since: Date;
@@ -17,8 +17,8 @@ export interface Control {
 }
 
 /**
- * SQL: the highest price of a segment that was charged within a day, in micro-dollars; 0 if none was. One wrong price
- * is forgotten.
+ * SQL: the highest price of a segment within a day, in micro-dollars; 0 if there was none. Ignores a single wrong
+ * price.
  */
 export const highestUnit = sql`(select case when highest_unit_at > now() - interval '1 day' then highest_unit_micros else 0 end
   from ops.send_control)::float8`;
@@ -54,7 +54,7 @@ export function resumeSends(db: Database, reason: string | null = null): Promise
 }
 
 /**
- * Ends the pause in a transaction. `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown
+ * Ends the pause in a transaction. `by` is `ledger` if the ledger ends its own pause: outcomes that are still unknown
  * then keep counting.
  */
 export async function resume(tx: Transaction, by: 'ledger' | null, reason: string | null = null): Promise<void> {
@@ -68,9 +68,7 @@ export async function resume(tx: Transaction, by: 'ledger' | null, reason: strin
   );
 }
 
-/**
- * This many unknown outcomes within this many minutes pause all sends: the connection to the service can't be trusted.
- */
+/** So many unknown outcomes within so many minutes pause all sends: the connection to the service isn't reliable. */
 const maxUnknown = 3;
 const withinMinutes = 10;
 const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
@@ -95,9 +93,7 @@ export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
 /** SQL condition on the switch: the ledger paused, not an operator. */
 export const isPausedByLedger = sql`is_paused and paused_by = 'ledger'`;
 
-/**
- * Ends the ledger's own pause once the number of unknown outcomes is below the limit. Never ends an operator's pause.
- */
+/** Ends the ledger's own pause once there are fewer unknown outcomes than the limit. Never ends an operator's pause. */
 export async function endAutomaticPause(db: Database): Promise<boolean> {
   if ((await readControl(db)).by !== 'ledger') return false;
   return inTransaction(db, async (tx) => {
@@ -113,7 +109,9 @@ export async function endAutomaticPause(db: Database): Promise<boolean> {
   });
 }
 
-/** Records the price of a segment. An equal one renews it each hour, since every dispatch locks this row. */
+/**
+ * Records the price of a segment. An equal price is renewed only once an hour, because every dispatch locks this row.
+ */
 export async function recordUnitPrice(tx: Transaction, micros: number): Promise<void> {
   await query(
     tx,
@@ -129,7 +127,7 @@ export interface LedgerSummary {
   /** Sends of the last day and all open ones, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget of the rules in force, and what a segment costs at least. */
+  /** The daily budget of the rules in force, and the minimum price of a segment. */
   readonly dailyMicros: number;
   readonly unitMicros: number;
 }

@@ -28,10 +28,7 @@ export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
 
 type Refused = 'held' | 'denied' | 'expired' | 'awaiting';
 
-/**
- * PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the approval, then the
- * budgets.
- */
+/** PLANNED or HELD to RESERVED in one transaction: the gates (from the mirror), then the approval, then the budgets. */
 export function reserveSend(
   ledger: Ledger,
   sendId: string,
@@ -42,7 +39,7 @@ export function reserveSend(
     if (await settleFound(tx, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = await readLimits(tx);
-    // A worker that isn't live decides nothing about a live send, except that its time is over.
+    // A worker that isn't live decides nothing about a live send, except that it has expired.
     if (send.mode === 'live' && ledger.mode !== 'live' && inputs.now <= send.expiresAt) return takeUpAgain(tx, sendId);
     const isDry = [send.mode, inputs.ruleMode].includes('dry-run');
     // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
@@ -123,8 +120,8 @@ async function refuse(
 export type DispatchResult = RecordedOutcome | Refused | 'paused' | 'replanned';
 
 /**
- * RESERVED to an outcome: reads the thread, and those of other lines that were never read, commits the dispatch, sends
- * one request and records its outcome.
+ * RESERVED to an outcome: reads the thread, and threads on other lines that were never read, commits the dispatch,
+ * sends one request and records its outcome.
  */
 export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
   const { sendId, line, number } = reserved;
@@ -138,7 +135,7 @@ export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<
     ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
     return await giveUpReservation(ledger, reserved, 'the thread could not be read');
   }
-  // Starts before the commit: the commit may stall until the lease has expired.
+  // Starts before the commit: the commit may hang until the lease has expired.
   const isInTime = startStallTimer(ledger.timing.stallMs);
   const dispatched = await inTransaction(ledger.db, (tx) => commitDispatch(tx, ledger, reserved, isBlocked));
   if (typeof dispatched === 'string') return dispatched;
@@ -153,7 +150,7 @@ interface DispatchedSend extends Send {
 
 /**
  * RESERVED to DISPATCHED. This transaction commits before the first byte of the request leaves. It share-locks the kill
- * switch, so a pause, or a new version of the rules, waits for this commit and applies to every later send.
+ * switch: a pause or a new version of the rules waits for this commit, and applies to every later send.
  */
 async function commitDispatch(
   tx: Transaction,

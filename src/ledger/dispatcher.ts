@@ -11,15 +11,14 @@ export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
 /** Moves sends through their states. Any number of workers may run one, and each may crash at any time. */
 export interface Dispatcher {
-  /**
-   * Takes one send as far as possible now. Rejects if the database fails; a later sweep then returns the send again.
-   */
+  /** Takes a send as far as possible now. Rejects if the database fails; a later sweep then returns the send again. */
   advance(sendId: string): Promise<AdvanceResult>;
-  /** Whether `sweep` might find anything. This one cheap statement avoids the others while nothing is being sent. */
+  /** Whether `sweep` might find anything. This cheap statement saves the others while nothing is being sent. */
   hasWork(): Promise<boolean>;
   /**
    * Returns up to `max` due sends to advance. First links mirrored messages to their sends, releases the budgets of
-   * superseded sends, and ends an automatic pause whose cause is gone; a failure of one of these keeps no send back.
+   * superseded sends, and ends an automatic pause whose cause is gone. If one of these fails, the due sends are
+   * returned all the same.
    */
   sweep(max: number): Promise<string[]>;
 }
@@ -53,7 +52,7 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
       await chore(ledger).catch((error: unknown) => void failures.push(error));
     }
     const due = await takeDueSends(ledger, max);
-    // Without a database, the line above has thrown.
+    // Without a database, the previous line has thrown.
     for (const err of failures) ledger.log.warn({ err }, 'A chore of the ledger failed; other sends are not affected');
     return due;
   }
@@ -84,8 +83,8 @@ async function hasWork(db: Database): Promise<boolean> {
 }
 
 /**
- * Marks up to `max` due sends as taken up and returns them: sends that nobody took up yet, or whose worker died. During
- * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send
+ * Marks up to `max` due sends as taken up and returns them: sends that no worker took up yet, or whose worker died.
+ * During a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send
  * becomes due as soon as its thread was read after the last reconciliation, for example because of a delivery.
  */
 async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: number): Promise<string[]> {

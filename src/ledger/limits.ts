@@ -1,5 +1,6 @@
 /**
- * What rules may do, the least first. `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: also performed.
+ * What rules may do. `off`: nothing; `dry-run`: they are evaluated and recorded; `live`: their steps are also
+ * performed.
  */
 export const modes = ['off', 'dry-run', 'live'] as const;
 export type Mode = (typeof modes)[number];
@@ -14,11 +15,11 @@ export interface RuleLimits {
   readonly quietHours?: QuietHours | 'none' | undefined;
   /** The send follows up on an idle thread. Deny it if the other party has written again. */
   readonly isFollowUp?: boolean | undefined;
-  /** The trigger is later than its event by so many seconds: what was written in between counts as later. */
+  /** Seconds between the event and the trigger: texts written in between count as later. */
   readonly delaySeconds?: number | undefined;
   /**
    * A person has to approve the text before it leaves, within these seconds after it was planned. `notify`: the name in
-   * NOTIFY_TARGETS that is told.
+   * NOTIFY_TARGETS to tell.
    */
   readonly approval?: { readonly expiresSeconds: number; readonly notify?: string | undefined } | undefined;
 }
@@ -58,9 +59,7 @@ export const ceilings: Amounts = {
   unitMicros: 10_000_000,
 };
 
-/**
- * Fills in the limits. Anything but a non-negative whole number becomes the default, and nothing exceeds the ceilings.
- */
+/** Fills in the limits. Replaces anything but a non-negative whole number by the default, and applies the ceilings. */
 export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits {
   const limit = (name: keyof Amounts): number => {
     const value = given[name];

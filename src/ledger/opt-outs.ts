@@ -21,7 +21,7 @@ export interface WaitingNumber {
   readonly lastAt: Date;
   /** When the last of them became known here. Pass it to {@link decideOptOut}. */
   readonly seenAt: Date;
-  /** The last text; null when it was removed. */
+  /** The last text; null if it was removed. */
   readonly text: string | null;
 }
 
@@ -50,15 +50,14 @@ export async function countWaiting(db: Database | Transaction): Promise<number> 
 export type OptOutDecision = 'confirm' | 'clear';
 
 /**
- * `not_waiting`: there is nothing to clear. `newer_text`: the person has written again after `seenAt`. Neither changes
- * anything.
+ * `not_waiting`: there is nothing to clear. `newer_text`: the person has written after `seenAt`. Both change nothing.
  */
 export type DecisionResult = 'done' | 'not_waiting' | 'newer_text';
 
 /**
  * Records a manual decision about a number, for all lines. `confirm` works for any number. `clear` only works for a
  * number that waits or was confirmed manually: it doesn't end an opt-out by keyword. `seenAt` comes from {@link
- * listWaiting}. Every form in which the number waits or was decided on gets the decision too.
+ * listWaiting}. The decision covers every form in which the number waits or was decided on.
  */
 export function decideOptOut(
   db: Database,

@@ -5,9 +5,9 @@ import { erasedAmong } from '../warehouse/erasure/erased.ts';
 import type { Ledger } from './context.ts';
 
 /**
- * Reads the other threads of a person, in each form of the number, that were never read whole: who wrote STOP to one
- * line gets no text from any. Resolves to false while the list of lines was never read, or one of the threads couldn't
- * be read whole. A pair without a thread is kept as a probed candidate, so that it is read once.
+ * Reads the other threads of a person, in each form of the number, that were never read whole: a person who wrote STOP
+ * to one line gets no text from any. Resolves to false while the list of lines was never read, or if one of the threads
+ * couldn't be read whole. A pair without a thread is kept as a probed candidate, so that it's read once.
  */
 export async function readOtherLines(
   { db, readThread }: Pick<Ledger, 'db' | 'readThread'>,

@@ -88,15 +88,15 @@ function toMicros(dollars: number | undefined): number | undefined {
 export type RecordedOutcome = Outcome['kind'] | 'lost';
 
 /**
- * Records the outcome of the request. An answer that arrives after the end of the lease still counts, since it belongs
- * to the only request with this fence, unless the message was found in the thread meanwhile.
+ * Records the outcome of the request. An answer after the end of the lease still counts, because it belongs to the only
+ * request with this fence, unless the message was found in the thread before.
  */
 export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: Outcome): Promise<RecordedOutcome> {
   const { db, log, notify } = ledger;
   const { sendId, fence, line, number } = dispatched;
   const [result, due] = await inTransaction(db, async (tx) => {
     if (outcome.kind === 'unknown') await lockControl(tx);
-    // Read without a lock: everybody locks the switch, which a higher price updates, before any send.
+    // Reads without a lock: the kill switch has to be locked before any send, and a higher price updates it.
     const send = await findSend(tx, sendId);
     if (send?.fence !== fence) return ['lost', []] as const;
     const recorded = await recordIn(tx, ledger, send, outcome);
@@ -126,7 +126,7 @@ async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
       settled_micros: micros ?? null,
       units: units ?? send.units,
       message_type: type ?? 'sms',
-      // A reset or restored service reuses ids, so an id that another send has doesn't identify the message.
+      // A reset or restored service reuses ids: the id of another send doesn't identify the message.
       message_id: messageId === undefined || (await isTaken(tx, send, messageId)) ? null : messageId,
     };
     await recordUnitPrice(tx, unitPriceOf(send, micros, unitMicros));
@@ -163,7 +163,7 @@ async function isTaken(tx: Transaction, { sendId, line }: Send, messageId: strin
   return others.length > 0;
 }
 
-/** Whether the thread has another open send. An UNKNOWN send blocks others only for its first three scheduled reads. */
+/** Whether the thread has another open send. An UNKNOWN send blocks others only during its first scheduled reads. */
 async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Send): Promise<boolean> {
   const others = await query(
     tx,
@@ -173,7 +173,7 @@ async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Sen
   return others.length > 0;
 }
 
-/** Grows with every try without effect, whether or not it counts. */
+/** Grows with every try without effect, whether or not the try counts. */
 async function retryWait(tx: Transaction, { timing }: Ledger, { sendId }: Send, askedMs?: number): Promise<number> {
   const [row] = await query(
     tx,

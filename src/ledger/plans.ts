@@ -16,10 +16,10 @@ import {
 import { isUnsent, isUnsentRow } from './states.ts';
 
 /**
- * The id of the planned send. Its row exists once the transaction commits.
- * `duplicate`: this rule has already handled the trigger, or another rule had before this one took effect (so a renamed
- * rule answers nobody twice). A call is answered only once, whatever the rule and the trigger.
- * `thread_busy`: the thread has another open send in this mode. Nothing was planned.
+ * The id of the planned send; its row exists once the transaction commits. Otherwise nothing was planned. `duplicate`:
+ * this rule has already handled the trigger, or another rule had before this one took effect (so a renamed rule answers
+ * nobody twice). A call is answered only once, whatever the rule and the trigger. `thread_busy`: the thread has another
+ * open send in this mode.
  */
 export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_busy';
 
@@ -85,8 +85,8 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
 }
 
 /**
- * Drops the sends that wait of rules other than those of a new version. The gates drop those that a worker has in hand.
- * Returns how many live sends wait with the words of earlier versions.
+ * Drops waiting sends of rules that a new version lacks. Gates drop those that a worker is advancing. Returns how many
+ * live sends keep waiting with the words of earlier versions.
  */
 export async function dropOthers(tx: Transaction, rules: readonly string[]): Promise<number> {
   const waiting = await query(
@@ -125,7 +125,7 @@ export async function releaseSuperseded(tx: Transaction, { line, number }: Pair)
 
 const maxThreads = 20;
 
-/** The same for all threads, including those where the successor never reserved. */
+/** The same for all threads, including those whose successor never reserved. */
 export async function releaseAllSuperseded({ db }: { readonly db: Database }): Promise<void> {
   const threads = await query(
     db,
@@ -142,8 +142,8 @@ export interface Dropping {
 }
 
 /**
- * Cancels a send while no request of it can have left: the new fence stops a worker that has reserved it. Returns false
- * if a request has left, or if the send has ended.
+ * Cancels a send if no request of it can have left: the new fence stops a worker that has reserved it. Returns false if
+ * a request has left, or if the send has ended.
  */
 export function cancelSend(db: Database, sendId: string, given: Dropping): Promise<boolean> {
   return drop(db, sendId, { ...given, reason: 'cancelled', isPossible: isUnsent });

@@ -44,8 +44,7 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
 }
 
 /**
- * Looks for the message of a send in its mirrored thread: the `matches`, and the one `match` that no other send can
- * have produced.
+ * Looks for a send's message in its mirrored thread: all `matches`, and the `match` that only this send can have made.
  */
 export async function findMessage(tx: Transaction, send: Send) {
   const candidates = await readCandidates(tx, send);
@@ -91,8 +90,8 @@ export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', '
   and dispatched_at > now() - interval '48 hours'`;
 
 /**
- * Does the same for all sends with a mirrored text of the same words in their thread. A refused send for a call that
- * another send has answered since stays as it is: only one of them may be SENT.
+ * Does the same for all sends with a mirrored text of the same words in their thread. If another send has answered the
+ * same call since, a refused send stays as it is: only one of them may be SENT.
  */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
   const found = await query(
@@ -136,17 +135,17 @@ interface Candidate {
   readonly at: Date | null;
   readonly sentBy: string | null;
   readonly isScheduled: boolean;
-  /** This is known to be another send's message. */
+  /** It is known to be another send's message. */
   readonly isClaimed: boolean;
 }
 
-/** How far the service's clock may be behind ours; and ahead of ours, including the time to process a request. */
+/** Milliseconds by which the service's clock may be behind ours, and ahead of it with the time to process a request. */
 const earlierMs = 120_000;
 const laterMs = 900_000;
 
 /**
  * The messages that a send may have produced (section 2.6): not in the baseline, same recipient, same text, within the
- * time window, not another send's, and without an author, as all that an API key sends.
+ * time window, not another send's, and without an author, like everything that an API key sends.
  */
 function findMatches(
   send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
@@ -202,7 +201,7 @@ async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number
   }
 }
 
-/** Counts scheduled reads that have come due, not those caused by a delivery. Returns true after the last. */
+/** Counts scheduled reads that have come due, but not reads caused by a delivery. Returns true after the last. */
 async function countScheduledRead(tx: Transaction, send: Send, { reconcileAtMs }: Ledger['timing']): Promise<boolean> {
   const { sendId } = send;
   const [row] = await query(
@@ -298,7 +297,7 @@ async function linkMessage(tx: Transaction, sendId: string): Promise<void> {
   );
   if (linked.length === 0) return;
   await query(tx, sql`update ops.sends set message_id = ${messageId}, linked_at = now() where send_id = ${sendId}`);
-  // From now on, reports count it as an automatic text.
+  // Reports now count it as an automatic text.
   await recordFollowing(tx, {
     texts: linked.map(({ sent_at }) => sent_at?.toISOString()),
     threads: linked.map(({ conversation_id }) => conversation_id),

@@ -16,7 +16,7 @@ export interface RulesVersion {
     readonly name: string;
     readonly on: string;
     readonly mode: Mode;
-    /** It speaks of local times, which are those of TIME_ZONE. */
+    /** It depends on local times of TIME_ZONE. */
     readonly usesHours: boolean;
   }[];
   readonly limits: Partial<AccountLimits>;
@@ -37,17 +37,17 @@ export function readVersions(
   );
 }
 
-/** The rules that all workers use; undefined until rules were applied. */
+/** The rules that all workers use. Undefined before any rules were applied. */
 export async function readInForce(db: Database | Transaction): Promise<RulesVersion | undefined> {
   return (await readVersions(db))[0];
 }
 
-/** The account's limits by the rules in force; the defaults for what they don't set. */
+/** The account's limits in the rules in force, with defaults for the others. */
 export async function readLimits(db: Database | Transaction): Promise<AccountLimits> {
   return accountLimits((await readInForce(db))?.limits);
 }
 
-/** SQL: the mode of a rule in force, `off` where it isn't. `live` until rules were applied. */
+/** SQL: the mode of a rule in force; `off` if it isn't. `live` before any rules were applied. */
 export const ruleMode = (rule: RawBuilder<unknown>) => sql`coalesce((
   select coalesce((select each ->> 'mode' from jsonb_array_elements(v.rules) each where each ->> 'name' = ${rule}), 'off')
   from ops.rule_versions v where ${isInForce}), 'live')`;
@@ -69,7 +69,7 @@ export async function readAllowedMode(db: Database | Transaction): Promise<Mode 
   return row?.mode ?? undefined;
 }
 
-/** Whether another running worker has a higher RULES_MODE than this one, which leaves its work to that one. */
+/** Whether another running worker has a higher RULES_MODE: this worker then leaves the work to it. */
 export async function isOutranked(db: Database | Transaction, mode: Mode): Promise<boolean> {
   const rows = await query(
     db,

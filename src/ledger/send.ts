@@ -36,10 +36,7 @@ export { type SendState, states } from './states.ts';
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
 
-/**
- * SQL condition: `ops.sends s` blocks other sends of its thread. Must equal the condition of the unique index
- * sends_open.
- */
+/** SQL: `ops.sends s` blocks other sends of its thread. Must equal the condition of the unique index sends_open. */
 export const isOpenSend = `(s.${isUnsentRow} or s.state = 'DISPATCHED' or (s.state = 'UNKNOWN' and s.search_count < 3))`;
 
 /** The allowed transitions from each state. Any other throws. */
@@ -63,7 +60,7 @@ const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
-  /** When the rule took effect. It ignores triggers that any rule answered before. */
+  /** When the rule took effect. It ignores triggers that any rule answered earlier. */
   readonly ruleSince?: Date;
   readonly line: string;
   /** The only recipient: two would make a group MMS. */
@@ -142,7 +139,7 @@ interface SendEvent {
   readonly to: SendState;
   readonly reason: string | null;
   readonly actor: 'rule' | 'worker' | 'operator';
-  /** The person, if an operator's name is known. */
+  /** The person, if the operator's name is known. */
   readonly by: string | null;
   /** What that person gave as the reason. */
   readonly why: string | null;
@@ -167,8 +164,8 @@ export async function readSend(db: Database | Transaction, sendId: string): Prom
 }
 
 /**
- * SQL: marks the days on which sends count, so that `reporting/outcomes.ts` counts these days again. Include it in
- * every statement that changes what reports show of sends. `rows` names its relations with the sends before and after.
+ * SQL: marks the days on which sends count, so that `reporting/outcomes.ts` counts these days again. Every statement
+ * that changes what reports show of sends includes it. `rows` names its relations with the sends before and after.
  */
 export function markSends(...rows: readonly string[]) {
   const days = rows.map((each) => `select planned_at, coalesce(dispatched_at, reserved_at) from ${each}`);
@@ -187,10 +184,7 @@ interface Transition {
   /** Who asked for it, and why. */
   readonly by?: string | undefined;
   readonly why?: string | undefined;
-  /**
-   * Milliseconds until a worker takes the send up again. A PLANNED send is taken up when it expires at the latest.
-   * Default: unchanged.
-   */
+  /** Milliseconds until a worker takes it up again; a PLANNED send is taken up at its expiry. Default: unchanged. */
   readonly dueInMs?: number;
   readonly set?: Readonly<Partial<Record<SettableColumn, unknown>>>;
 }

@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { sql } from '../db/database.ts';
 
-/** Expressions of SQL. */
+/** SQL expressions. */
 interface Talked {
   readonly number: RawBuilder<unknown>;
   /** A call to leave out; NULL for none. */
@@ -12,8 +12,8 @@ interface Talked {
 }
 
 /**
- * SQL condition: since a given moment, a person of the account has talked with a number by phone or texted it, on any
- * line. A talk that began earlier counts if it continued after that moment.
+ * SQL: since a given moment, a person of the account has talked with a number by phone or texted it, on any line. A
+ * talk that began earlier counts if it continued after that moment.
  */
 export function hasTalkedSince({ number, callId, since, until }: Talked) {
   return sql`(exists (

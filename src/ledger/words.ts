@@ -59,7 +59,7 @@ const sendReasons: Readonly<Record<string, string>> = {
   'gate:budget_money': 'the daily budget of money is used up',
 };
 
-/** For codes that mean something else on a HELD send than on a refused one: what it waits for. */
+/** Reasons that mean something else on a HELD send than on a refused one: what the send waits for. */
 const heldReasons: Readonly<Record<string, string>> = {
   'gate:newer_inbound': 'until the rules are evaluated on a newer text',
   'gate:budget_thread': 'other texts to the thread come first',
@@ -67,17 +67,14 @@ const heldReasons: Readonly<Record<string, string>> = {
   'gate:budget_money': 'other texts in progress may need the rest of the daily budget',
 };
 
-/**
- * Why a send is in its state, in words. A reason without a known code, such as an answer of the service, is returned
- * unchanged.
- */
+/** Why a send is in its state, in words. Returns a reason without a known code, such as the service's, unchanged. */
 export function sendReasonWords(state: SendState, reason: string): string {
   if (reason === 'dry_run') return 'every gate let it pass; nothing is sent in dry-run mode';
   if (reason === 'gate:newer_inbound' && state !== 'HELD') return 'they have written again';
   return (state === 'HELD' ? heldReasons[reason] : undefined) ?? sendReasons[reason] ?? reason;
 }
 
-/** The state of a send, in words. No gate has refused a send that was only simulated or dropped. */
+/** The state of a send, in words. A send that was only simulated or dropped wasn't refused by a gate. */
 export function sendStateWords(state: SendState, reason: string | null): string {
   if (reason === 'dry_run') return 'simulated';
   return state === 'DENIED' && reason?.startsWith('gate:') === false ? 'dropped' : sendStateNames[state];
@@ -91,14 +88,14 @@ export function sendWords(state: SendState, reason: string | null): string {
 
 /** Why nothing can be decided about a send: its state, and who decided before. */
 export function decidedWords({ send, events }: SendHistory): string {
-  // A worker records within a minute that it expired.
+  // A worker records the expiry within a minute.
   const state = send.state === 'AWAITING_APPROVAL' ? 'EXPIRED' : send.state;
   const why = send.reason === null ? '' : ` (${maskNumbers(sendReasonWords(state, send.reason))})`;
   const who = events.findLast(({ by }) => by !== null)?.by;
   return `It does not wait for that: it is ${sendStateWords(state, send.reason)}${why}${who ? `, decided by ${who}` : ''}.`;
 }
 
-/** Includes live sends that their worker's RULES_MODE, or a later mode of their rule, made dry-run. */
+/** The mode of a send. The RULES_MODE of its worker, or a later mode of its rule, can make a live send dry-run. */
 export function sendMode({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
   return reason === 'dry_run' ? 'dry-run' : mode;
 }

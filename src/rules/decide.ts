@@ -25,7 +25,7 @@ export interface Evaluation {
   readonly reason: string;
   /** Whether it gets a row in `ops.rule_runs`; the others are only counted. */
   readonly isRecorded: boolean;
-  /** What it decided by; undefined where nothing was to be decided. */
+  /** The facts by which it decided; undefined if there was nothing to decide. */
   readonly facts: Facts | undefined;
   /** Empty unless it matched. */
   readonly actions: readonly Action[];
@@ -66,7 +66,7 @@ function leavesRow({ kind }: Trigger, reason: string): boolean {
   return kind === 'thread_idle' || !unrecorded.includes(reason);
 }
 
-/** The facts for rules of one mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */
+/** The facts for rules of a mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */
 export function factsFor({ subject, facts, trigger }: KnownCase, history: History, mode: ActiveMode): Facts {
   return { ...facts, replies: history.repliesTo(subject, trigger.at, mode) };
 }
@@ -77,8 +77,8 @@ interface WaitingRule {
 }
 
 /**
- * The rules that wait for a trigger, in the file's order. The names of a delayed one were written when its event
- * happened: whoever changes `after` meanwhile changes later triggers.
+ * The rules that wait for a trigger, in the file's order. A delayed trigger names its rules since its event happened: a
+ * change of `after` affects later triggers only.
  */
 function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): WaitingRule[] {
   const { kind, idle, afterSeconds, rules: names } = trigger;
@@ -92,7 +92,7 @@ function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): Wait
   });
 }
 
-/** Rules that waited for a delayed trigger, and are off or no longer in the file. */
+/** Rules that waited for a delayed trigger, and are off or gone from the file by now. */
 function rulesGone(waiting: readonly WaitingRule[], { kind, afterSeconds, rules = [] }: Trigger, maxMode: Mode) {
   if (afterSeconds === undefined) return [];
   const mode: ActiveMode = maxMode === 'live' ? 'live' : 'dry-run';
@@ -106,7 +106,7 @@ function rulesGone(waiting: readonly WaitingRule[], { kind, afterSeconds, rules 
     });
 }
 
-/** The modes that a `stop` applies to: a dry-run rule stops no live rule. */
+/** The modes that a `stop` applies to: a dry-run rule doesn't stop a live rule. */
 const stoppedModes = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
 
 function evaluateCase(
@@ -136,7 +136,7 @@ function evaluateCase(
     const refused = (reason: string) => ({ reason, actions: [], facts });
     const stoppedBy = stops.get(mode);
     if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
-    // It quotes a text of ours, and asks for no answer.
+    // A reaction quotes a text of ours and asks for no answer.
     const isReactionMeant = rule.condition?.paths.includes('message.is_reaction');
     if (facts.message?.is_reaction && !isReactionMeant) return refused('reaction');
     if (isTooOld(rule)) return refused('too_old');
@@ -146,7 +146,7 @@ function evaluateCase(
       if (usedUp !== undefined) return refused(`limit:${usedUp}`);
       return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)), facts };
     } catch (error) {
-      // A library's message can quote the text it failed on: keep the first line without what is in quotes.
+      // A library's message can quote the text that it failed on: keep the first line, without quoted parts.
       const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
       return refused(`error: ${line.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '…').slice(0, 200)}`);
     }

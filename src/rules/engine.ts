@@ -17,32 +17,26 @@ export interface RulesEngine {
 
 export interface RulesEngineOptions extends ActionContext {
   readonly rulesFile: string;
-  /** Undefined while nobody has chosen one. */
+  /** TIME_ZONE. Undefined while nobody has chosen one. */
   readonly timeZone: string | undefined;
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
-  /**
-   * Called with each version that comes into force, and at the start without one if none is; called again when it
-   * rejects.
-   */
+  /** Called with each version that comes into force, and at the start if none is. Called again if it rejects. */
   readonly onInForce?: (set: RuleSet | undefined) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
 
-/** Milliseconds between two rounds for events and due actions that nobody announced. */
+/** Milliseconds between two rounds for events and due actions without a notification. */
 const eventsEveryMs = 30_000;
 const idleThreadsEveryMs = 15_000;
 
-/** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
+/** Milliseconds between two rounds without a wait: a busy mirror fills the next batch during the pause. */
 const restMs = 500;
 
 const forgetEveryMs = 3_600_000;
 
-/**
- * Applies the rules file if it changed, and starts the loops that evaluate rules on mirrored events and perform their
- * actions.
- */
+/** Applies the rules file if it changed. Starts the loops that evaluate rules on events and perform their actions. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, mode, timeZone } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>

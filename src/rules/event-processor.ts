@@ -77,7 +77,7 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
     } catch (error) {
       const [failed, ...others] = inHand;
       if (!failed) throw error;
-      // Retry one by one, so that a single bad event fails alone.
+      // Retries one by one, so that a single bad event fails alone.
       size = 1;
       if (others.length > 0) continue;
       const isItsOwn = isOfEvent(error);
@@ -138,7 +138,7 @@ async function evaluateTriggers(
 ): Promise<Evaluated> {
   const { now, actsAfter } = await readClock(tx);
   const read = await readCases(tx, triggers, set);
-  // Their erasure has begun, and may have passed the rows of rules already.
+  // Their erasure has begun, and may already have passed the rows of rules.
   const erased = await erasedAmong(tx, () => read.map(({ subject }) => subject?.number));
   const cases = read.filter(({ subject }) => !subject || !erased.has(subject.number));
   const threads = cases.flatMap((each) => threadsOf(each, set));
@@ -165,16 +165,16 @@ async function evaluateTriggers(
   return { matched, undecided: undecided.map(({ trigger }) => trigger) };
 }
 
-/**
- * When the other party wrote or called: new rules act on nothing from before. A transcript can come long after its
- * call.
- */
+/** When the other party wrote or called: new rules act on nothing older. A transcript can come long after its call. */
 function eventOf({ trigger, subject, facts }: Case): Date {
   const endedAt = subject && facts.call?.ended_at;
   return endedAt instanceof Date ? endedAt : happenedAt(trigger);
 }
 
-/** The time, and that before which rules act on nothing: the database went back then, so what they did isn't known. */
+/**
+ * The time now, and the time before which rules act on nothing: the database went back then, so it isn't known what
+ * rules did.
+ */
 async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly actsAfter: Date }> {
   const [row] = await hotQuery<{ now: Date; actsAfter: Date }>(
     tx,
@@ -184,7 +184,7 @@ async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonl
   return row;
 }
 
-/** The threads that replies to a case may go into: its own, and for a call those from lines that rules name. */
+/** The threads that replies to a case may go to: its own, and for a call also the threads of lines that rules name. */
 function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
   if (!subject) return [];
   const { number, callId } = subject;
@@ -192,10 +192,10 @@ function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
 }
 
 /**
- * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits
- * count correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their
- * data is being erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are
- * in force.
+ * Returns the rules in force, which stay in force until the transaction ends. One process evaluates at a time, so that
+ * limits count correctly and texts are evaluated in order. Erasures wait too: a person must not be recorded while their
+ * data is being erased. Undefined if another process evaluates, if one with a higher RULES_MODE runs, or if no rules
+ * are in force.
  */
 export async function beginEvaluation(
   tx: Transaction,
@@ -210,8 +210,8 @@ interface HeldSends {
   /** Ids of sends locked until the transaction ends: a reply to a newer trigger can still replace them. */
   readonly sends: readonly string[];
   /**
-   * Whether a send of the thread is being dispatched. Its triggers wait: if it counted as sent and then failed, the
-   * thread would get no reply.
+   * Whether a send of the thread is being dispatched. Triggers of the thread then wait: if the send counted as sent and
+   * failed, the thread would get no reply.
    */
   isDispatching(thread: Pair): boolean;
 }
@@ -240,7 +240,7 @@ async function holdSends(tx: Transaction, threads: readonly Pair[]): Promise<Hel
 
 interface OpenSend extends Pair {
   readonly send_id: string;
-  /** `taken`: a worker has locked it; `sent`: its request has left, and the outcome is unknown. */
+  /** `taken`: a worker has locked it. `sent`: its request has left, and the outcome is unknown. */
   readonly lock: 'ours' | 'taken' | 'sent';
 }
 

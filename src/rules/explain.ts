@@ -35,18 +35,18 @@ export interface ExplainedCall {
   readonly at: Date;
 }
 
-/** A clause of a condition that wasn't true, with the facts in it; undefined for a missing fact, which can be why. */
+/** A clause of a condition that wasn't true, with its facts. A missing fact is undefined, and can be the reason. */
 export interface FalseClause {
   readonly clause: string;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule really did about the text or call. Of a rule that didn't match, only a refusal is recorded. */
+/** What a rule really did about the text or call. A rule that didn't match has a record only if it was refused. */
 export interface PastRun {
   readonly id: string;
   readonly rule: string;
   readonly on: string;
-  /** What the rule knew then, without the words of others. */
+  /** What the rule knew at the time, without the words of others. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly isMatched: boolean;
   readonly reason: string;
@@ -73,19 +73,14 @@ export interface RuleExplanation {
    * this text or call; `not_due` while the thread isn't idle for long enough, or the time of `after` hasn't come.
    */
   readonly outcome: string;
-  /**
-   * When it is or was evaluated at the earliest, and when it becomes too old. Undefined with `off` and `other_trigger`.
-   */
+  /** The earliest evaluation, and when the trigger becomes too old. Undefined with `off` and `other_trigger`. */
   readonly dueAt?: Date;
   readonly tooOldAt?: Date;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
   /** Its steps, such as `notify support`. Only for a match. */
   readonly does?: readonly string[];
-  /**
-   * The outcome of its reply: `sent`, `held`, `awaiting_approval`, or the gate that refuses it. Only for a match that
-   * replies.
-   */
+  /** The outcome of its reply, if it matched and replies: `sent`, `held`, `awaiting_approval`, or the refusing gate. */
   readonly reply?: string;
   /** The trigger is older now than the rule's max_age. */
   readonly isTooOldNow: boolean;
@@ -100,8 +95,8 @@ export interface Explanation {
 }
 
 /**
- * A text or a call by its id, or a thread: the newest text from a number on a line, the thread's idle time after its
- * last text, and the newest call between both.
+ * A text or a call by its id, or a thread: its newest inbound text, the idle time after its last text, and the newest
+ * call between both parties.
  */
 export type Choice =
   | { readonly messageId: string }
@@ -109,7 +104,7 @@ export type Choice =
   | { readonly line: string; readonly number: string };
 
 /**
- * Evaluates the rules on a text, a call, or both, with the data that was known then. Undefined if the mirror has
+ * Evaluates the rules on a text, a call, or both, with the data that was known at the time. Undefined if the mirror has
  * neither. Writes nothing: the transaction is read-only.
  */
 export function explain(db: Database, set: RuleSet, choice: Choice, mode: Mode): Promise<Explanation | undefined> {
@@ -195,7 +190,7 @@ async function explainRules(
   });
 }
 
-/** Evaluates the rules that wait for a trigger, with the data that was known then. Writes nothing. */
+/** Evaluates the rules that wait for a trigger, with the data that was known at the time. Writes nothing. */
 async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, mode: Mode): Promise<RuleExplanation[]> {
   const from = trigger.at;
   const [each] = await readCases(tx, [trigger], set, { isPast: true });
@@ -212,7 +207,7 @@ async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, m
   for (const evaluation of evaluations) {
     const { rule, reason, facts } = evaluation;
     const outcome = each.subject && evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
-    // The second reply to one trigger finds the first one under way.
+    // The second reply to one trigger finds the first one in progress.
     const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
     isAnswered ||= outcome !== undefined;
     explained.push({
@@ -237,7 +232,7 @@ async function explainRulesOn(tx: Transaction, set: RuleSet, trigger: Trigger, m
   return explained;
 }
 
-/** An outcome in words; `of` is what was explained. */
+/** An outcome in words. `of` is what was explained. */
 export function outcomeWords(outcome: string, on: string, of = 'a text'): string {
   const words: Readonly<Record<string, string>> = {
     matched: 'matches',
@@ -268,8 +263,8 @@ export function replyWords(reply: string): string {
 }
 
 /**
- * The text itself if it is inbound, and the idle triggers after the last text of its thread. A text that was chosen by
- * its id has them only if it is that last text.
+ * The text itself if it's inbound, and the idle triggers after the last text of its thread. A text chosen by its id has
+ * idle triggers only if it's that last text.
  */
 async function triggersOf(
   tx: Transaction,
@@ -329,7 +324,7 @@ async function replyOutcome(
   return outcome.heldUntil ? 'held' : 'sent';
 }
 
-/** What rules recorded about triggers with these keys, among them rules that aren't in force any more. */
+/** What rules recorded about triggers with these keys, including rules that aren't in force any more. */
 export function pastRuns(tx: Transaction, keys: readonly string[]): Promise<PastRun[]> {
   return query<PastRun>(
     tx,

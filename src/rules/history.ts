@@ -4,8 +4,8 @@ import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, Scope } from './rule.ts';
 
 /**
- * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it went out,
- * or may have. `dry_run`: it would have gone out. `none`: it was refused, or never planned.
+ * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it left, or
+ * may have. `dry_run`: it would have left. `none`: it was refused, or never planned.
  */
 export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'sent';
 
@@ -20,7 +20,7 @@ export interface Match extends Pair {
 }
 
 /**
- * What rules have done so far, for limits and for the facts about replies. Matches of later triggers count too, since
+ * What rules have done so far, for limits and for the facts about replies. Includes matches of later triggers, because
  * triggers arrive out of order. A live rule counts what was done; a dry-run rule also counts what would have been done.
  */
 export interface History {
@@ -77,7 +77,7 @@ export function createHistory(matches: readonly Match[]): History {
   };
 }
 
-/** Whether the reply of a match counts as sent for rules of a mode. */
+/** Whether the reply of a match counts as sent, for rules of a mode. */
 function hasReplied(match: Held, mode: ActiveMode): boolean {
   if (match.reply === 'none') return false;
   return mode === 'dry-run' || (match.mode === 'live' && match.reply !== 'dry_run');
@@ -88,8 +88,8 @@ function hasActed(match: Held, mode: ActiveMode): boolean {
 }
 
 /**
- * Whether the reply to a trigger would replace this one. If this one counted as sent, the thread would get neither
- * reply: the ledger refuses the older one because the other party has written again.
+ * Whether a reply to the trigger would replace this reply. If this one counted as sent, the thread would get neither:
+ * the ledger refuses the older reply because the other party has written again.
  */
 function isReplaceable({ reply, at }: Held, trigger: Date): boolean {
   return reply === 'waiting' && at <= trigger;
@@ -108,15 +108,11 @@ export function pairKey({ line, number }: Pair): string {
 export interface HistoryOptions {
   /** Leaves out what rules did at or after this moment. */
   readonly until?: Date;
-  /**
-   * Ids of sends that this transaction has locked: nobody dispatches them meanwhile, so their replies are `waiting`.
-   */
+  /** Ids of sends that this transaction has locked. Nobody can dispatch them now, so their replies are `waiting`. */
   readonly held?: readonly string[];
 }
 
-/**
- * Reads the matches that can affect triggers about these people. A send of unknown outcome counts as sent.
- */
+/** Reads the matches that can affect triggers about these people. A send with an unknown outcome counts as sent. */
 export async function readHistory(
   tx: Transaction,
   people: readonly Pick<Pair, 'number'>[],

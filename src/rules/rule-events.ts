@@ -7,10 +7,7 @@ import { idleAt, idleSince } from './idle.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
 
-/*
- * ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger
- * here.
- */
+/* ops.rule_events is the outbox of the mirror for rules: a write that mirrors a text or call inserts its trigger. */
 
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
 const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
@@ -20,31 +17,30 @@ const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and 
 const isDue = sql`due_at <= now()`;
 
 /**
- * How long the event of a call waits at most, so that a call whose legs never come is judged too.
+ * Maximum wait of the event of a call whose legs are missing: a call without legs is evaluated too.
  * `sync/readers/call.ts` reads them again within this time.
  */
 const maxCallWait = sql`interval '1 minute'`;
 
 const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait})`;
 
-/**
- * The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then.
- */
+/** The service can list the legs of a call late. Until then it's unknown how far an unanswered caller came. */
 const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
   select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
 
-/** The second in the id of a call, as a text that sorts like a number: an id of another format must not fail. */
+/**
+ * The second in the id of a call, as a text that sorts like a number: an id of another format must not cause an error.
+ */
 const secondOf = (callId: string) => sql`lpad(split_part(${sql.ref(callId)}, '.', 1), 11, '0') collate "C"`;
 
-/** The latest of the calls that are still to be read: two, since one may be the event's own. */
+/** The latest calls that are still to be read: two of them, because one may be the event's own. */
 const latestToRead = sql`
   select t.key, ${secondOf('t.key')} as second from ops.sync_targets t
   where t.dirty_version > t.clean_version and t.clean_version = 0 and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
   order by second desc limit 2`;
 
 /**
- * Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are
- * being read.
+ * Rules ask whether we have talked since an unanswered call. If it was mirrored late, it waits for later pending calls.
  */
 const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and ${isNew}
   and happened_at < noted_at - interval '30 seconds'
@@ -58,20 +54,20 @@ const dueEvents = (limit: number, after: string) => sql`
   order by event_id limit ${limit}
   for update skip locked`;
 
-/** Whether any event is due. A cheap check, since most writes record no event. */
+/** Whether any event is due. A cheap check, because most writes record no event. */
 export async function hasDueEvents(db: Database): Promise<boolean> {
   const rows = await hotQuery(db, sql`select from ops.rule_events where ${isDue} limit 1`);
   return rows.length > 0;
 }
 
-/** A trigger, and the event that it was. */
+/** A trigger, and its event. */
 export interface TakenTrigger extends Trigger {
   readonly eventId: string;
 }
 
 /**
- * Deletes the oldest due events after one, and returns their triggers in the order of mirroring. A rollback restores
- * them. Whoever goes on after the last one looks at each event that waits once.
+ * Deletes the oldest due events after `after`, and returns their triggers in the order of mirroring. A rollback
+ * restores them. A caller that continues after the last one sees each waiting event once.
  */
 export async function takeEvents(tx: Transaction, limit: number, after: string): Promise<TakenTrigger[]> {
   const rows = await hotQuery<TakenTrigger & { rules: readonly string[] | null; after: number | null }>(
@@ -137,16 +133,16 @@ export async function requeueEvents(
 
 const maxTries = 5;
 
-/** SQLSTATE classes of what the data of one event can cause: it can't be converted, or breaks a constraint. */
+/** SQLSTATE classes of errors that the data of one event can cause: it can't be converted, or breaks a constraint. */
 const dataClasses = ['22', '23'];
 
-/** Whether an evaluation failed because of its event. A time limit, a lost connection or a full disk passes instead. */
+/** Whether an evaluation failed because of its event. A time limit, a lost connection or a full disk is temporary. */
 export function isOfEvent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return error instanceof TypeError || error instanceof RangeError || dataClasses.includes(code.slice(0, 2));
 }
 
-/** Postpones an event, so that others come first; deletes it instead after five failures that are its own. */
+/** Postpones an event, so that others come first. Deletes it after five failures that the event itself caused. */
 export async function postponeEvent(
   db: Database,
   eventId: string,
@@ -164,9 +160,9 @@ export async function postponeEvent(
 }
 
 /**
- * Deletes the events that nobody evaluates, since rules that are switched on later must not act on what came before:
- * all while no rules are in force, else those that have been due for longer than rules look back. Until then another
- * release may evaluate them.
+ * Deletes events that nobody evaluates, because rules that are switched on later must not act on older events. Without
+ * rules in force, deletes all, else those that have been due for longer than rules look back: another release may still
+ * evaluate younger ones.
  */
 export async function deleteUnreadEvents(db: Database): Promise<void> {
   await query(
@@ -176,9 +172,7 @@ export async function deleteUnreadEvents(db: Database): Promise<void> {
   );
 }
 
-/**
- * Deletes all events, while the rules of all workers are off: switched on later, they must not act on what came before.
- */
+/** Deletes all events while the rules of all workers are off: rules that are switched on later don't act on them. */
 export async function deleteAllEvents(db: Database): Promise<void> {
   await query(db, 'delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)', []);
   await query(db, `update ops.rule_versions set since = '{}' where since <> '{}'`, []);
@@ -207,10 +201,7 @@ export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'r
   );
 }
 
-/**
- * The second in which each rule came into force, as the service's times have no fractions; now, for one that isn't
- * recorded yet.
- */
+/** When each rule came into force, in whole seconds like the service's times; now for a rule without a record. */
 export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
@@ -224,10 +215,10 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
 }
 
 /**
- * Idle threads: their last text is as old as some rule's `for`, and that rule wasn't yet evaluated on it. Read from the
- * mirror, so that no timer can be lost. Left out are a rule that came into force after that text, since new and renamed
- * rules don't act on the past; a thread whose last text the mirror found as history; a thread while an event of its
- * last text is pending; and one while a reply is on its way, which would end the idle time.
+ * Idle threads: the last text is as old as some rule's `for`, and that rule wasn't evaluated on it yet. Read from the
+ * mirror, so that no timer can be lost. Leaves out rules that came into force after that text, because new and renamed
+ * rules don't act on the past; threads whose last text the mirror found as history; threads with a pending event of the
+ * last text; and threads with a reply in progress, which would end the idle time.
  */
 export async function idleTriggers(
   tx: Transaction,

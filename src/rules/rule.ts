@@ -11,7 +11,7 @@ export { type Mode, modes };
 /** The mode of a rule that is evaluated. */
 export type ActiveMode = Exclude<Mode, 'off'>;
 
-/** Why a rule is held back that speaks of hours while nobody has chosen their time zone. */
+/** Why a rule that depends on local times is held back while nobody has chosen their zone. */
 export const heldBackWords = 'it speaks of hours, and TIME_ZONE is not set (time_zone_unset)';
 
 /** The more restrictive of two modes. */
@@ -44,17 +44,17 @@ export type Step = StepWith<Template, readonly string[] | undefined>;
 /** A step with its texts rendered, and with the facts themselves. */
 export type Action = StepWith<string, object>;
 
-/** The target of NOTIFY_TARGETS that a step tells something. */
+/** The target in NOTIFY_TARGETS that a step tells something. */
 export function targetOf(step: Step | Action): string | undefined {
   return step.kind === 'notify' || step.kind === 'webhook' ? step.to : undefined;
 }
 
-/** `resolve`, or with its target `notify support`. */
+/** A step in short: `resolve`, or with its target `notify support`. */
 export function stepName(step: Step | Action): string {
   return [step.kind, targetOf(step) ?? []].flat().join(' ');
 }
 
-/** So many times within so many seconds. */
+/** At most so many times within so many seconds. */
 export interface Allowance {
   readonly count: number;
   readonly seconds: number;
@@ -69,7 +69,7 @@ export interface Rule {
   readonly on: TriggerKind;
   /** Only with thread_idle. */
   readonly idle?: Idle | undefined;
-  /** It is evaluated so long after the event of its trigger. */
+  /** Seconds between the event of the trigger and the evaluation. */
   readonly afterSeconds?: number | undefined;
   /** Without one, every trigger matches. */
   readonly condition?: Condition | undefined;
@@ -80,7 +80,7 @@ export interface Rule {
   readonly replyLimits: RuleLimits;
   /** Later rules aren't evaluated on a trigger that this one matched. */
   readonly stops: boolean;
-  /** Where a rule stands that speaks of local times, if these are those of TIME_ZONE. */
+  /** The position of a rule that depends on local times of TIME_ZONE. */
   readonly hoursAt?: FilePosition | undefined;
   readonly mode: Mode;
   /** Why its mode is `dry-run` although the file says `live`. */
@@ -112,22 +112,25 @@ export interface NamedTarget extends FilePosition {
 
 /** A valid rules file. */
 export interface RuleSet {
-  /** The version in force; of a file that isn't applied, the fingerprint of its text. */
+  /** The version in force. For a file that isn't applied, the fingerprint of its text. */
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: Calendars;
-  /** The first calendar whose dated holidays end, and its last date. Undefined where all are yearly. */
+  /** The first calendar whose dated holidays end, and its last date. Undefined if all are yearly. */
   readonly datesEnd: (FilePosition & { readonly last: string }) | undefined;
   /** What a trigger of `call_missed` is. */
   readonly missed: CallBackNeed;
   /** TIME_ZONE; undefined while nobody has chosen one. */
   readonly timeZone: string | undefined;
-  /** The account's budgets as far as the file sets them; the ledger has defaults for the rest. */
+  /** The account's budgets that the file sets. The ledger has defaults for the rest. */
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
   readonly replies: readonly SampleReply[];
-  /** Lines that replies are sent from, offices have, and conditions compare, to be checked likewise. */
+  /**
+   * Lines that replies are sent from, that offices have and that conditions compare: to be checked against the
+   * directory.
+   */
   readonly lines: readonly NamedLine[];
   /** Targets that its steps name, to be checked against NOTIFY_TARGETS. */
   readonly targets: readonly NamedTarget[];

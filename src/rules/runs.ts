@@ -14,8 +14,8 @@ export interface Decision {
 
 /**
  * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation, and counts
- * them. Skips a rule that has a row for the trigger, of whatever version, so that it acts once. Returns how many rules
- * matched.
+ * them. Skips a rule that already has a row for the trigger, in whatever version, so that it acts once. Returns how
+ * many rules matched.
  */
 export async function recordDecisions(
   tx: Transaction,
@@ -62,7 +62,7 @@ interface Result {
 
 type RecordedResult = Result & { readonly runId: string };
 
-/** Inserts runs in their order, and returns those that are new. */
+/** Inserts runs in the given order, and returns the new ones. */
 async function insertRuns(tx: Transaction, version: string, results: readonly Result[]): Promise<RecordedResult[]> {
   if (results.length === 0) return [];
   const keyOf = (rule: string, kind: string, key: string) => `${rule}\n${kind} ${key}`;
@@ -102,7 +102,7 @@ async function insertRuns(tx: Transaction, version: string, results: readonly Re
   return results.flatMap((result) => {
     const key = keyOf(result.evaluation.rule.name, result.case.trigger.kind, result.case.trigger.key);
     const runId = ids.get(key);
-    // Of a trigger that came twice in one batch, the first has the row.
+    // If a batch has a trigger twice, the first one gets the row.
     ids.delete(key);
     return runId === undefined ? [] : [{ ...result, runId }];
   });
@@ -164,7 +164,7 @@ export const noPlanWords = {
   empty_text: 'the text is empty',
 } as const;
 
-/** A live send for the reply of a rule to a case; or why there is none. */
+/** A live send for the reply of a rule to a case, or why there is none. */
 export async function replyPlan(
   tx: Transaction,
   { trigger, subject }: KnownCase,
@@ -239,7 +239,7 @@ function argumentOf({ state, action }: StartedAction): object | undefined {
   return state !== 'waiting' || kind === 'reply' || kind === 'reopen' ? undefined : argument;
 }
 
-/** Refusals are kept at least this long, for the pages of rules. */
+/** Refusals are kept for at least so many days, for the pages of rules. */
 const minUnmatchedDays = 30;
 
 /** Limits and the facts about replies count matches; the longest limit covers 366 days. */
@@ -248,8 +248,8 @@ const minMatchedDays = 400;
 const maxAtOnce = 5_000;
 
 /**
- * Deletes refusals older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
- * no rule act again: events of that age are never recorded. Returns how many were deleted.
+ * Deletes refusals older than `days`, and matches older than 400 days, in transactions of bounded size. No rule acts
+ * again because of it: events of that age are never recorded. Returns how many were deleted.
  */
 export async function deleteOldRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {
   const unmatched = await deleteRuns(db, false, Math.max(minUnmatchedDays, days), signal);

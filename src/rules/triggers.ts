@@ -25,16 +25,15 @@ export function idleKey({ seconds, isBusiness }: Idle): string {
 export interface Trigger {
   readonly kind: TriggerKind;
   /**
-   * `conversation/message` for a text; the same, with the last message, for an idle thread; the id of a call or
-   * transcript.
+   * `conversation/message` for a text, and for an idle thread with its last message; the id of a call or transcript.
    */
   readonly key: string;
   /**
-   * When the text was sent, the thread became idle, the call ended, or the transcript was mirrored; later by
+   * When the text was sent, the thread became idle, the call ended, or the transcript was mirrored, plus
    * `afterSeconds`.
    */
   readonly at: Date;
-  /** It is evaluated for rules with `after`, so many seconds after the event. */
+  /** Seconds after the event at which rules with `after` are evaluated. */
   readonly afterSeconds?: number;
   /** `for` of the rules on an idle thread. */
   readonly idle?: Idle;

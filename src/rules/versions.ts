@@ -18,9 +18,7 @@ import { recordInForce } from './rule-events.ts';
 export interface Change {
   readonly by: string;
   readonly why?: string | undefined;
-  /**
-   * The version that it was decided on, 0 for none. The change is refused once another one is in force. Default: any.
-   */
+  /** The version that the change is based on, 0 for none. Refused once another is in force. Default: any. */
   readonly basedOn?: number | undefined;
 }
 
@@ -44,14 +42,10 @@ export async function readRuleSet(
   return inForce && rulesOf(inForce, timeZone);
 }
 
-/**
- * Reads the rules in force in the caller's transaction. Undefined while there are none that this release understands.
- */
+/** Reads the rules in force, in the caller's transaction. Undefined if there are none that this release understands. */
 export type RulesReader = (db: Database | Transaction) => Promise<RuleSet | undefined>;
 
-/**
- * Parses each version once. Its number isn't enough: once the database went back in time, another version can have it.
- */
+/** Parses each version once. Compares more than its number, which can repeat after the database went back in time. */
 export function createRulesReader(timeZone: string | undefined, log: Log): RulesReader {
   let known: { readonly of: string; readonly set: RuleSet | undefined } | undefined;
   return async (db) => {
@@ -71,7 +65,7 @@ export function createRulesReader(timeZone: string | undefined, log: Log): Rules
 }
 
 interface Checked {
-  /** Why this release doesn't understand a text that was applied: the first error. */
+  /** Why this release doesn't understand a text that was applied: its first error. */
   readonly problem: RulesProblem | undefined;
   /** The last date of the calendar whose dated holidays end first. */
   readonly lastHoliday: string | undefined;
@@ -79,7 +73,7 @@ interface Checked {
 
 let checked: (Checked & { readonly text: string }) | undefined;
 
-/** What health checks ask of a text that was applied. The newest answer is cached. */
+/** What health checks ask about a text that was applied. The newest answer is cached. */
 export function checkVersion({ version, text }: Pick<RulesVersion, 'version' | 'text'>): Checked {
   if (checked?.text !== text) {
     let problem: RulesProblem | undefined;
@@ -98,21 +92,20 @@ export function checkVersion({ version, text }: Pick<RulesVersion, 'version' | '
 /** A version that came into force. */
 interface Applied {
   readonly version: number;
-  /** Live texts that wait, and leave with the words of earlier versions. */
+  /** Live texts that wait. They keep the words of earlier versions. */
   readonly waiting: number;
 }
 
 interface ApplyOptions {
   /** The path as messages show it. */
   readonly file: string;
-  /** Whether it is the text of RULES_FILE, which a start then doesn't apply again. */
+  /** Whether it is the text of RULES_FILE, which the next start then doesn't apply again. */
   readonly isRulesFile?: boolean;
 }
 
 /**
- * Makes a text the version in force for all workers: batches of rules and dispatches of sends that are under way end
- * first, and later ones use it. A text that is in force already is no new version. Throws a `RulesError` if it has
- * errors.
+ * Makes a text the version in force for all workers. Running batches of rules and dispatches of sends end first; later
+ * ones use it. A text that is already in force isn't a new version. Throws a `RulesError` if it has errors.
  */
 export async function applyRules(
   db: Database,
@@ -134,7 +127,7 @@ export async function applyRules(
   });
 }
 
-/** Makes the text of an earlier version the one in force; by default the newest one with another text. */
+/** Makes the text of an earlier version the one in force: by default, the newest version with another text. */
 export function rollbackRules(
   db: Database,
   { to, ...change }: Change & { readonly to?: number | undefined },
@@ -155,8 +148,9 @@ export function rollbackRules(
 }
 
 /**
- * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file with
- * errors changes nothing: returns why. That it is missing is a problem only while no rules are in force.
+ * Applies RULES_FILE if it changed since it was last applied; otherwise a version that was applied by hand stays. A
+ * file with errors changes nothing, and its problem is returned. A missing file is a problem only while no rules are in
+ * force.
  */
 export async function applyRulesFile(
   db: Database,
@@ -202,7 +196,7 @@ function refuseIfChanged(inForce: RulesVersion | undefined, { basedOn }: Change)
   if (inForce && basedOn !== undefined && inForce.version !== basedOn) throw new RulesChanged(inForce);
 }
 
-/** Runs a change of the rules while no batch of rules is evaluated and no send is being dispatched. */
+/** Runs a change of the rules while no batch of rules is evaluated and no send is dispatched. */
 function whileStill<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T> {
   return inTransaction(db, async (tx) => {
     await takeLock(tx, 'rule_events');
@@ -216,7 +210,7 @@ interface NewVersion extends Change {
   readonly fileHash?: string;
 }
 
-/** What is stored of a version depends on its text alone, and not on TIME_ZONE or RULES_MODE of who applies it. */
+/** The stored columns of a version depend on its text alone, not on the TIME_ZONE or RULES_MODE of this process. */
 const anyZone = 'UTC';
 
 /** Throws a `RulesError` if the text has errors. */

@@ -1,6 +1,6 @@
 import { pathOf, type Report } from './values.ts';
 
-/** Some answers use data as keys: each would be another difference. */
+/** Some answers use data as keys: each key would be another difference. */
 const maxTold = 1_000;
 
 /** Logs how answers differ from the specification, each difference once. */

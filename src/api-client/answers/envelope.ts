@@ -11,7 +11,7 @@ export interface Answer<T> {
 /** Turns the `data` of an answer into an operation's result; throws `UnreadableData` when it can't. */
 export type Read<T> = (data: unknown, report: Report) => T;
 
-/** For operations whose success is 204 without a body. What another success holds is ignored. */
+/** For operations whose success is 204 without a body. Ignores the body of another success. */
 export const nothing: Read<void> = () => undefined;
 
 /** The error of the envelope (section 7). */
@@ -19,7 +19,7 @@ export interface Refusal {
   type: string;
   message: string;
   scope: string | undefined;
-  /** Whether both type and message came: the service always writes both. */
+  /** Whether it has both type and message: the service always writes both. */
   isWhole: boolean;
 }
 

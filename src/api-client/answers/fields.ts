@@ -42,8 +42,8 @@ export function openFields<const S extends Shape>(shape: S): Field<Entity<S>> {
 }
 
 /**
- * Only a value that is no object or lacks its identity is rejected; any other difference loses one field and is
- * reported.
+ * Rejects only a value that isn't an object or lacks its identity. Any other difference is reported and loses one
+ * field.
  */
 function reader<S extends Shape, Id extends keyof S & string>(
   shape: S,
@@ -90,7 +90,7 @@ export function withFields<E extends { readonly raw: unknown }, C extends object
   return Object.defineProperty({ ...entity, ...changes }, 'raw', { value: entity.raw });
 }
 
-/** A list of entities inside an entity; unusable when one of its rows is. */
+/** A list of entities inside an entity. It's unusable if one of its rows is. */
 export function rows<T>(entity: Field<T>): Field<readonly T[]> {
   return (value, report, parent, key) => {
     if (Array.isArray(value)) return readRows(value, entity, report, pathOf(parent, `${key}[]`));
@@ -100,8 +100,8 @@ export function rows<T>(entity: Field<T>): Field<readonly T[]> {
 }
 
 /**
- * The rows of a list that the answer must have; `null` is read as an empty one. Throws `UnreadableData` for anything
- * else, and when a row lacks its identity.
+ * The rows of a list that the answer must have; `null` is read as an empty list. Throws `UnreadableData` for anything
+ * else, and if a row lacks its identity.
  */
 export function requiredRows<T>(value: unknown, entity: Field<T>, report: Report, where: string): readonly T[] {
   if (value === null) {
@@ -121,7 +121,7 @@ export function listOf<T>(where: string, entity: Field<T>): Read<readonly T[]> {
   return (data, report) => requiredRows(data, entity, report, where);
 }
 
-/** Reads data that is one entity; throws `UnreadableData` when it is no object or lacks its identity. */
+/** Reads data that is one entity. Throws `UnreadableData` if it isn't an object or lacks its identity. */
 export function one<T>(where: string, entity: Field<T>): Read<T> {
   return (data, report) => {
     const read = entity(data, report, where, '');

@@ -1,9 +1,7 @@
 /** In which way an answer differs from the specification. */
 export type Difference = 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
 
-/**
- * Told of each difference, at `parent.key`. `sample`: the JSON type, or the new word of an enumeration, never content.
- */
+/** Reports a difference, at `parent.key`. `sample`: the JSON type, or a new word of an enumeration, never content. */
 export type Report = (what: Difference, parent: string, key: string, sample: string) => void;
 
 /** The data of one answer can't be read at all. The message describes the body without quoting it. */
@@ -45,10 +43,10 @@ export function loggableKey(key: string): string {
  */
 export type Field<T> = (value: unknown, report: Report, parent: string, key: string) => T | undefined;
 
-/** A word of an enumeration, or one that the service has added since: kept unchanged. */
+/** A word of an enumeration, or a word that the service has added since. */
 type Word<W extends string> = W | (string & {});
 
-/** Reads values of one JSON type; any other type loses the field. */
+/** Reads values of one JSON type. Any other type loses the field. */
 function ofType<T>(isOfType: (value: unknown) => value is T): Field<T> {
   return (value, report, parent, key) => {
     if (isOfType(value)) return value;
@@ -81,8 +79,8 @@ export const name: Field<string> = (value, report, parent, key) => {
 };
 
 /**
- * A call id or a leg's uniqueId (section 2.9). A number is rejected, because it has already lost digits. Text of
- * another shape than documented is kept, and reported.
+ * A call id or a leg's uniqueId (section 2.9). Rejects a number, because it has already lost digits. Keeps text of
+ * another shape than documented, and reports it.
  */
 export const callId: Field<string> = (value, report, parent, key) => {
   if (typeof value !== 'string') report('wrong_type', parent, key, jsonType(value));
@@ -134,7 +132,7 @@ function isDay(date: string): boolean {
   return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate();
 }
 
-/** A word of an enumeration; a new one is kept, and reported. */
+/** A word of an enumeration. Keeps a new word, and reports it. */
 export function word<const W extends string>(...words: W[]): Field<Word<W>> {
   const known = new Set<string>(words);
   return (value, report, parent, key) => {

@@ -64,8 +64,8 @@ export const callPage: Read<CallPage> = (data, report) => {
   };
 };
 
-// Only `bridgedFromCallId` is specified. The other keys are those of a call, read where a leg has them; its words for
-// direction and status aren't specified.
+// Only `bridgedFromCallId` is specified. The other keys are those of a call, if a leg has them. Words for direction and
+// status aren't specified.
 const leg = openFields({
   uniqueId: callId,
   callId,
@@ -125,5 +125,5 @@ export const transcript = entity('id', {
   customKpis: rows(fields({ name: text, value: count, note: text })),
 });
 
-/** The transcript of one recorded leg (section 2.11). An undefined score wasn't given; it isn't zero. */
+/** The transcript of one recorded leg (section 2.11). An undefined score wasn't given: it doesn't mean zero. */
 export type Transcript = ValueOf<typeof transcript>;

@@ -52,8 +52,8 @@ export const conversationState = fields({
 });
 
 /**
- * A conversation's state after a change (section 2.5). `resolvedBy` is undefined when an integration resolved it and
- * named nobody. The assignee isn't reported.
+ * A conversation's state after a change (section 2.5). `resolvedBy` is undefined if an integration resolved it without
+ * naming anybody. The assignee isn't reported.
  */
 export type ConversationState = ValueOf<typeof conversationState>;
 
@@ -97,8 +97,8 @@ export const sent = fields({
 });
 
 /**
- * The outcome of a send (section 2.3). No field is required, so that no deviation of the answer makes a charged send
- * look like a failed one.
+ * The outcome of a send (section 2.3). No field is required: no deviation of the answer may make a charged send look
+ * like a failed one.
  */
 export type Sent = ValueOf<typeof sent>;
 
@@ -115,7 +115,8 @@ export type UnreadCounts = ValueOf<typeof unreadCounts>;
 export const blockedSender = entity('number', { line: text, number: name, reason: text, blockedAt: instant });
 
 /**
- * A number that a line sends no texts to (section 2.7); its own texts still arrive. Its owner never sees the reason.
+ * A number to which a line sends no texts (section 2.7). Its own texts still arrive, and its owner never sees the
+ * reason.
  */
 
 export const draft = entity('draftId', { draftId: name, message: text });

@@ -33,7 +33,7 @@ export interface HttpRequest {
   answerMs?: number | undefined;
   /** Called right before the first byte; on false nothing is sent. */
   maySend?: (() => boolean) | undefined;
-  /** Opens a new connection: when the service closes an idle one during the request, the effect would be unknown. */
+  /** Opens a new connection: if the service closed an idle one during the request, the effect would be unknown. */
   ownConnection?: boolean;
 }
 
@@ -65,12 +65,12 @@ export function createExchanger(origin: string, limits: Limits) {
     let status: number | undefined;
     const onAbort = (): void => cut.abort();
     const onSending = (): boolean => {
-      // The pool may retry on a broken connection: never write a request twice.
+      // The pool may retry on a broken connection, but a request must never be written twice.
       if (isSent) return false;
       isStalled = maySend?.() === false;
       if (isStalled) return false;
       isSent = true;
-      // Starts here: waiting for a connection isn't the service's time.
+      // Starts here: the wait for a connection isn't the service's time.
       clock = setTimeout(() => {
         isLate = true;
         cut.abort();
@@ -151,7 +151,7 @@ async function openAgents(origin: string, limits: Limits): Promise<Agents> {
   };
 }
 
-/** Calls `onSending` when the connection is ready and the request is about to be written. Nothing was sent before. */
+/** Calls `onSending` once the connection is ready and the request is about to be written. Nothing was sent before. */
 function watchSending(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
   return (options, handler) =>
     dispatch(options, {

@@ -27,7 +27,7 @@ export function target(base: Base, { path, query = {} }: Operation<unknown>): st
   return `${base.prefix}${path}${search.size === 0 ? '' : `?${search}`}`;
 }
 
-/** Fills encoded parameters in. Undefined when one is empty or only dots: it would address another endpoint. */
+/** Fills in encoded parameters. Undefined if one is empty or only dots: it would address another endpoint. */
 export function fillPath(template: string, parameters: Readonly<Record<string, ObjectId>>): string | undefined {
   const values = Object.values(parameters).map(String);
   if (values.some((value) => value === '' || value === '.' || value === '..')) return undefined;
@@ -49,8 +49,7 @@ export interface CallOptions {
   /** Aborts the call: it rejects with `aborted`, and doesn't count as a failure of the service. */
   signal?: AbortSignal | undefined;
   /**
-   * Milliseconds for each complete answer, from the first byte sent, instead of `headersMs` and `answerMs` of the
-   * limits.
+   * Milliseconds for each complete answer, from the first byte sent; replaces `headersMs` and `answerMs` of the limits.
    */
   answerMs?: number | undefined;
   /**
@@ -72,7 +71,7 @@ export interface Operation<T> {
   path: string;
   query?: Query | undefined;
   body?: unknown;
-  /** Why it isn't sent: the call rejects with `invalid_request`. */
+  /** Why the request can't be sent: the call rejects with `invalid_request`. */
   problem?: string | undefined;
   /** A send: it costs money, and a 4xx or 5xx with the error envelope proves that nothing happened (section 7). */
   isBilled: boolean;

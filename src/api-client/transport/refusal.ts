@@ -65,7 +65,7 @@ export function refusal(
       withMessage('unknown error', envelope, authorization),
     );
   }
-  // A proxy can send a challenge without the envelope, which doesn't prove that a send wasn't carried out.
+  // A proxy can send a challenge without the envelope: it doesn't prove that a send wasn't carried out.
   if (envelope !== undefined || !isBilled) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
@@ -86,10 +86,7 @@ function withMessage(message: string, envelope: Refusal | undefined, authorizati
   return message + quoted(envelope?.message ?? '', authorization.replace(/^\S+\s+/, ''));
 }
 
-/**
- * A message of the service, to append to one of ours: at most 200 characters, without the API key, addresses and phone
- * numbers.
- */
+/** A message of the service, to append to ours: at most 200 characters, without the API key, addresses and numbers. */
 export function quoted(message: string, apiKey: string): string {
   if (message === '') return '';
   const text = message

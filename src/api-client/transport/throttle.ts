@@ -16,10 +16,7 @@ export const defaultCircuit = {
   failures: 8,
   /** How long it first stays open; doubled after each failed probe. */
   openMs: 5_000,
-  /**
-   * The longest opening, and the longest Retry-After that is honoured: a wrong header must not stop the mirror for
-   * days.
-   */
+  /** The longest opening, and the longest honoured Retry-After: a wrong header must not stop the mirror for days. */
   maxOpenMs: 60_000,
 };
 
@@ -31,9 +28,9 @@ type ThrottlePolicy = CircuitPolicy & { readonly perOperation: number; readonly 
 const pauses = { firstMs: 100, maxMs: 10_000, jitter: 1 };
 /** Without any success for so long, the host counts as failing even if the circuit is closed. */
 const outageMs = 20_000;
-/** Failures closer together may be the tries of one call, which prove no outage. */
+/** Failures closer together may be the tries of one call, which don't prove an outage. */
 const apartMs = 5_000;
-/** Every other answer shows that the host works, also a refusal. */
+/** Any other answer, also a refusal, shows that the host works. */
 const hostFailures = new Set(['network', 'timeout', 'server', 'unreadable']);
 
 /** While `open`, calls but one probe fail immediately, for another `retryAfterMs`. */
@@ -75,13 +72,13 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
     return known;
   }
 
-  /** Milliseconds until a call is let through. While a probe is in flight, about as long as an opening. */
+  /** Milliseconds until a call is let through. While a probe is in flight, about as long as the circuit stays open. */
   function circuitWaitMs(): number {
     if (!circuit.isOpen) return 0;
     return circuit.isProbed ? policy.openMs : Math.max(0, circuit.until - now());
   }
 
-  /** One operation fails while others work: that says nothing about the host, and must not stop the others. */
+  /** One operation fails while others work: this says nothing about the host, and must not stop the others. */
   function isFailingAlone(): boolean {
     const answered = [...operations].filter(([, { answeredAt }]) => answeredAt > now() - policy.maxOpenMs);
     return failed.size === 1 && answered.some(([name]) => !failed.has(name));
@@ -114,18 +111,15 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
   return {
     circuit: (): CircuitState =>
       circuit.isOpen ? { state: 'open', retryAfterMs: circuitWaitMs() } : { state: 'closed' },
-    /**
-     * Milliseconds since the first failure after which no request succeeded, if the circuit is open or that is an
-     * outage.
-     */
+    /** Milliseconds since the first failure without a later success, if the circuit is open or this is an outage. */
     failingMs(): number | undefined {
       if (failing === undefined) return undefined;
       const ms = now() - failing.from;
       return circuit.isOpen || (ms >= outageMs && failing.to - failing.from >= apartMs) ? ms : undefined;
     },
     /**
-     * Runs `work` in a slot of the operation, first come first served, after its pause. Rejects with `circuit_open`
-     * when the pause is long, or the call may not wait for it.
+     * Runs `work` in a slot of the operation, first come first served, after its pause. Rejects with `circuit_open` if
+     * the pause is long, or if the call may not wait for it.
      */
     async inSlot<T>(name: string, signal: AbortSignal, mayWait: boolean, work: () => Promise<T>): Promise<T> {
       const operation = stateOf(name);
@@ -151,7 +145,7 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
       if (circuitWaitMs() > 0) throw suspended(name, 'the service has failed repeatedly', circuitWaitMs());
       const isProbe = circuit.isOpen;
       circuit.isProbed = isProbe;
-      // While the circuit is open, only its probe says how the host does now.
+      // While the circuit is open, only its probe shows how the host is now.
       const counts = () => isProbe || !circuit.isOpen;
       const operation = stateOf(name);
       const { pauseCount } = operation;
@@ -163,7 +157,7 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
         return answer;
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code === 'aborted' || error.code === 'stalled') {
-          // It says nothing about the host, so the next call becomes the probe.
+          // This says nothing about the host, so the next call becomes the probe.
           if (isProbe) circuit.isProbed = false;
         } else if (hostFailures.has(error.code) || error.status === 408) {
           failing = { from: failing?.from ?? now(), to: now() };

@@ -21,7 +21,7 @@ export const defaultRetry = {
   capMs: 2_000,
   /** Milliseconds: a longer `Retry-After`, or pause of the operation, is left to the caller. */
   retryAfterCapMs: 5_000,
-  /** Milliseconds after the start of the first try in which another may start. */
+  /** Milliseconds after the start of the first try within which another may start. */
   withinMs: 15_000,
 };
 

@@ -103,8 +103,8 @@ function judgeQuietHours({ number, limits, plannedAt, approvedAt }: Judged, { no
 }
 
 /**
- * Whether opt-outs, or texts that may be one, forbid texting a number from a line. The latest opt-out or opt-in on that
- * line decides. If there is none, the latest on any other line does. `changes` may be in any order.
+ * Whether opt-outs, or texts that may be opt-outs, forbid texting a number from a line. The latest opt-out or opt-in on
+ * that line decides. If there is none, the latest on any other line does. `changes` may be in any order.
  */
 export function hasOptedOut(
   line: string,
@@ -116,9 +116,7 @@ export function hasOptedOut(
   return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
 }
 
-/**
- * Whether the latest change is no opt-in. Within the same second, an opt-out wins. Undefined if there is no change.
- */
+/** Whether the latest change isn't an opt-in. Of the same second, an opt-out wins. Undefined without changes. */
 function isLastOut(changes: readonly OptOut[]): boolean | undefined {
   const isOut = ({ kind }: OptOut) => kind !== 'opt_in';
   const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(isOut(a)) - Number(isOut(b)));
@@ -132,13 +130,13 @@ const quickMs = 4_000;
 /** A text equal to one of our sends looks like an automatic answer if it comes within this time. */
 const identicalWithinMs = 86_400_000;
 
-/** So many equal texts, or quick answers in a row, are those of a machine. */
+/** So many equal texts, or quick answers in a row, come from a machine. */
 const machineTexts = 3;
 const machineAnswers = 2;
 
 /**
- * Detects a trigger that looks like an automatic answer, which our reply would prolong: it repeats our text, it repeats
- * itself, or it came too quickly too often. Returns undefined for all others.
+ * Detects a trigger that looks like an automatic answer, to which our reply would cause the next one: it repeats our
+ * text, it repeats itself, or it came too quickly too often. Undefined for all others.
  */
 function detectLoop(inputs: GateInputs): 'loop_echo' | 'loop_identical' | 'loop_too_fast' | undefined {
   const { trigger, earlierInbound, ownSends, ownMessages } = inputs;
@@ -171,9 +169,7 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-/**
- * Area codes of +1 outside the United States, its territories and Canada, grouped by country. Texts to them cost more.
- */
+/** Area codes of +1 outside the United States, its territories and Canada, by country. Texts to these cost more. */
 const nanpCountries = '242|246|264|268|284|345|441|473|649|658 876|664|721|758|767|784|809 829 849|868|869'
   .split('|')
   .map((areas) => areas.split(' '));

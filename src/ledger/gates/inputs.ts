@@ -11,7 +11,7 @@ export interface GateInputs {
   readonly now: Date;
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
-  /** The mode of the send's rule in force; `off` when it isn't. `live` where no rule planned the send. */
+  /** The mode of the send's rule in force; `off` if the rule isn't in force. `live` for a send that no rule planned. */
   readonly ruleMode: Mode;
   /** The recipient is the account's own line or number, a user's mobile, or the call came from an extension. */
   readonly isOwnNumber: boolean;
@@ -28,7 +28,7 @@ export interface GateInputs {
   readonly trigger: (DatedText & { readonly direction: string }) | null;
   /** The other party has written after the trigger. */
   readonly hasNewerInbound: boolean;
-  /** The rules haven't been evaluated on such a newer text yet. One of them may answer it instead. */
+  /** The rules weren't evaluated on such a newer text yet. One of them may answer it instead. */
   readonly isNewerUndecided: boolean;
   /** Earlier steps on the same trigger have to run first. */
   readonly isAwaitingSteps: boolean;
@@ -36,15 +36,15 @@ export interface GateInputs {
   readonly isAnswered: boolean;
   /** When a person of the account last wrote in the thread. */
   readonly humanAt: Date | null;
-  /** Times (by the service's clock) of the ledger's texts in the thread, from a day before the trigger on. */
+  /** Times (by the service's clock) of the ledger's texts in the thread, from the day before the trigger on. */
   readonly ownMessages: readonly Date[];
   /** Inbound texts from the day before the trigger. */
   readonly earlierInbound: readonly DatedText[];
   /** The ledger's recent sends to the number, by the database's clock; newest first. */
   readonly ownSends: readonly DatedText[];
   /**
-   * The newest text to the number was blocked. A block can be lifted without a
-   * trace in the mirror, so this only counts in dry runs and simulations, which don't ask the service.
+   * The newest text to the number was blocked. A block can be lifted without a trace in the mirror, so this only counts
+   * in dry runs and simulations, which don't ask the service.
    */
   readonly wasBlocked: boolean;
   /**
@@ -56,7 +56,7 @@ export interface GateInputs {
 
 /** An opt-out, a text that may be one, or the opt-in that ends either. */
 export interface OptOut {
-  /** Empty: every line. */
+  /** Empty for every line. */
   readonly line: string;
   readonly at: Date;
   readonly kind: 'opt_out' | 'unsure' | 'opt_in';
@@ -70,10 +70,7 @@ export interface DatedText {
 /** The part of a send that the inputs depend on. */
 export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger' | 'limits'> & { readonly sendId?: string };
 
-/**
- * Reads the inputs for a send in one statement, as of now or of a past moment. The thread is the conversation of two
- * parties.
- */
+/** Reads the inputs of a send in one statement, as of now or a past moment. The thread is that of two parties. */
 export async function readGateInputs(tx: Transaction, subject: GateSubject, past?: Date): Promise<GateInputs> {
   const [row] = await hotQuery(tx, inputsQuery(subject, past));
   if (!row) throw new Error('the inputs of the gates came without a row');
@@ -94,10 +91,7 @@ type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyo
 type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts';
 type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
-/**
- * Maximum time, in seconds, that a reply and the other steps on its trigger wait for each other to keep the order of
- * the file.
- */
+/** Maximum seconds that a reply and other steps on its trigger wait for each other, to keep the order of the file. */
 export const maxReplyOrderSeconds = 60;
 /** SQL: a phone number column, normalised like `normalizeNumber` does it. */
 function normalized(column: string) {
@@ -105,7 +99,7 @@ function normalized(column: string) {
   return sql`case when length(${digits}) = 10 then '1' else '' end || ${digits}`;
 }
 
-/** A text may be an automatic answer to one of the ledger's sends from the last so many days. */
+/** A text may be an automatic answer to a send of the ledger from the last so many days. */
 const ownDays = 7;
 
 /**

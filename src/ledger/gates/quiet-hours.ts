@@ -37,7 +37,7 @@ export function firstAllowedMoment(now: Date, zones: readonly string[], quiet: Q
   while (at <= end) {
     const minutes = quietFor(at);
     if (minutes === 0) return new Date(at);
-    // A clock change may come before the end, so the last hours are stepped through minute by minute.
+    // The clock may change before the end, so the last hours are checked minute by minute.
     at += Math.max(1, minutes - maxClockShift) * minuteMs;
   }
   return undefined;

@@ -27,13 +27,13 @@ export interface ClaimedAction {
   readonly number: string;
   readonly trigger: Pick<Trigger, 'kind' | 'key' | 'afterSeconds'>;
   readonly triggerAt: Date;
-  /** Whom it tells something: a name in NOTIFY_TARGETS. */
+  /** The target to tell: a name in NOTIFY_TARGETS. */
   readonly target: string | null;
   readonly argument: {
     readonly text?: string;
     readonly comment?: string;
     readonly to?: Assignee;
-    /** For a `webhook`: what the target is told. */
+    /** For a `webhook`: the facts to send. */
     readonly facts?: object;
     /** For a `notify` that asks for an approval: the send that waits. */
     readonly sendId?: string;
@@ -43,8 +43,7 @@ export interface ClaimedAction {
   /** An earlier request carried the note, and the note may exist. */
   readonly wasBegun: boolean;
   /**
-   * Milliseconds since it began to wait: since the match, or later for an approval, a retry, and what awaits the rule's
-   * reply.
+   * Milliseconds since the match; for a step that awaits an approval, a retry or the rule's reply, since that moment.
    */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
@@ -63,17 +62,16 @@ const requestSeconds = 45;
 const claimSeconds = readSeconds + requestSeconds + 15;
 
 /**
- * How long a step that is tried again keeps later steps of its thread back, in seconds. A step that a later one
- * overtook then is skipped where both decide the same thing (`overtakenBy`).
+ * For so many seconds, a step that is retried holds back the later steps of its thread. After that, later steps may
+ * overtake it. It's then skipped if one of them decided the same thing (`overtakenBy`).
  */
 const maxOrderSeconds = 600;
 
 /**
- * SQL: the steps that may be claimed now, at most one of a thread, and only of `threads` if given. The steps of a
- * thread follow each other in the order of their triggers and of the file. Only a resolve waits for its own reply as
- * long as that takes. Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`.
- * `head_run` and `head_ordinal` are the first waiting step of the thread. Windows, since a self-join would be quadratic
- * in a backlog.
+ * SQL: the steps that may be claimed now, at most one per thread, and only of `threads` if given. Steps of a thread run
+ * in the order of their triggers and of the file. Only a resolve waits for its own reply without limit. Other steps
+ * wait for a reply that is about to leave, for at most `maxReplyOrderSeconds`. `head_run` and `head_ordinal` are the
+ * first waiting step of the thread. Uses window functions, because a self-join would be quadratic in a backlog.
  */
 const claimable = (performer: Performer, limit: number, threads?: readonly Pair[]) => sql`
   with waiting as (
@@ -108,7 +106,7 @@ const claimable = (performer: Performer, limit: number, threads?: readonly Pair[
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
 
-/** Each target has a performer of its own: one that doesn't answer delays no other, and no request to the service. */
+/** Each target has its own performer: one that doesn't answer delays neither the others nor requests to the service. */
 export type Performer = { readonly target: string } | { readonly targetsExcept: readonly string[] };
 
 const isPerformedBy = (performer: Performer) =>
@@ -116,7 +114,7 @@ const isPerformedBy = (performer: Performer) =>
     ? sql`target = ${performer.target}`
     : sql`(target is null or target <> all(${performer.targetsExcept}::text[]))`;
 
-/** Threads that are looked at first: in a backlog, the order of all would take long. */
+/** Threads that are looked at first: sorting all threads of a backlog would take long. */
 const maxThreads = 100;
 
 /**
@@ -135,7 +133,7 @@ export function claimActions(db: Database, performer: Performer, limit: number):
     );
     if (due.length === 0) return [];
     const claimed = await claimIn(tx, performer, limit, due);
-    // All of these may wait for something.
+    // Perhaps all of these wait for something: look further.
     return claimed.length > 0 ? claimed : claimIn(tx, performer, limit);
   });
 }
@@ -182,7 +180,7 @@ function claimFirst(
   );
 }
 
-/** What a step decides about its thread; null for a step that later ones don't undo. */
+/** What a step decides about its thread. Null if later steps don't undo it. */
 const axisOf = {
   resolve: ['resolve', 'reopen'],
   reopen: ['resolve', 'reopen'],
@@ -192,7 +190,7 @@ const axisOf = {
   webhook: null,
 } as const satisfies Readonly<Record<ClaimedAction['kind'], readonly string[] | null>>;
 
-/** The rule of a later step that was performed first and decided the same thing. */
+/** The rule of a later step that was performed earlier and decided the same thing. */
 export async function overtakenBy(
   db: Database,
   { runId, ordinal, kind, line, number }: ClaimedAction,
@@ -228,8 +226,8 @@ const isClaimed = ({ runId, ordinal, claim }: Claim) =>
   sql`run_id = ${runId} and ordinal = ${ordinal} and state = 'waiting' and claimed_until = ${claim}::timestamptz`;
 
 /**
- * Records that a request leaves now, and whether it carries a note or tells a target something. False when the claim
- * has expired or would expire during the request: another process may then perform the action, so the request must not
+ * Records that a request leaves now, and whether it carries a note or tells a target something. False if the claim has
+ * expired or would expire during the request: another process may then perform the action, so the request must not
  * leave.
  */
 export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolean): Promise<boolean> {
@@ -247,8 +245,8 @@ export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolea
 
 /**
  * Records how an attempt ended, and counts it once it is done or has failed. `done` is recorded even after the claim
- * was lost; anything else only while it is held. The argument is deleted with the last attempt, since it can quote what
- * people wrote; that of a step that failed to tell a target is used if it is retried.
+ * was lost, any other outcome only while the claim is held. The argument is deleted with the last attempt, because it
+ * can quote what people wrote. A step that failed to tell a target keeps it for a retry.
  */
 export async function recordOutcome(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
@@ -283,8 +281,8 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
 }
 
 /**
- * Ends the steps that wait, when they may have been performed although the database doesn't know. Those that only tell
- * somebody are done, maybe again.
+ * Ends waiting steps that may have been performed without a record in the database. Steps that only tell somebody are
+ * performed, perhaps again.
  */
 export async function dropWaitingActions(tx: Transaction, reason: string): Promise<void> {
   await query(
@@ -294,12 +292,10 @@ export async function dropWaitingActions(tx: Transaction, reason: string): Promi
   );
 }
 
-/** SQL: the send of a row `s` won't change any more. One that needs manual review or may still be found can. */
+/** SQL: the send of row `s` won't change any more. A send in manual review, or one that may still be found, can. */
 const isDecided = sql`s.state in ('SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') and s.settled_at is not null`;
 
-/**
- * Whether a performer has anything to do. What waits for its time or for its send, perhaps for days, is nothing to do.
- */
+/** Whether a performer has anything to do now. Steps that wait for their time or their send don't count. */
 export async function isAnyDue(db: Database, performer: Performer): Promise<boolean> {
   const due = await query(
     db,

@@ -64,10 +64,10 @@ function agentOf({ kind, key }: ClaimedAction['trigger']): RawBuilder<{ id: stri
 }
 
 /**
- * Direction of a text newer than the trigger, which makes a resolve wrong; `in` if there are both. For an idle thread
- * our own texts count too, except the run's own reply, which is recognised by its body if the answer with its id was
- * lost. Texts of the same second are ordered by id. A rule with `after` knew the texts that came before it was
- * evaluated.
+ * The direction of a text newer than the trigger, which makes a resolve wrong; `in` if there are both. For an idle
+ * thread, our own texts count too, except the run's own reply: it's recognised by its body if the answer with its id
+ * was lost. Texts of the same second are ordered by id. A rule with `after` knew the texts that arrived before its
+ * evaluation.
  */
 export async function newerText(
   db: Database,
@@ -105,7 +105,7 @@ export interface ObservedState extends Pair {
 
 /**
  * Records the state of a conversation. The API has no way to read it (section 2.5), so the answers to our own requests
- * are the only source. Each contains whether the conversation is resolved, whatever was requested.
+ * are the only source. Each answer says whether the conversation is resolved, whatever was requested.
  */
 export async function recordState(tx: Transaction, observed: ObservedState): Promise<void> {
   const { line, number, axis, state, assignedTo = null, rule, via, runId } = observed;

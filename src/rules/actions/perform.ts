@@ -25,15 +25,13 @@ export interface ActionContext extends TellContext {
   readonly log: Log;
   /** RULES_MODE. Waiting actions are left to workers that are live. */
   readonly mode: Mode;
-  /** Reads a thread from the service and mirrors it. False when it couldn't be read whole. Throws ServiceError. */
+  /** Reads a thread from the service and mirrors it. False if it couldn't be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
 }
 
 const maxAtOnce = 8;
 
-/**
- * Performs all due actions of a performer. Safe in any number of processes: a claim gives each action to one of them.
- */
+/** Performs all due actions of a performer. Safe in any number of processes: a claim gives each action to one. */
 export async function performDueActions(
   context: ActionContext,
   performer: Performer,
@@ -52,9 +50,9 @@ export async function performDueActions(
 interface Request {
   /** It carries a note, which a retry would post twice. */
   readonly hasNote: boolean;
-  /** Asked in the transaction that permits it; returns why it may not leave. */
+  /** Asked in the transaction that permits the request; returns why it may not leave. */
   readonly refusal?: (tx: Transaction) => Promise<Outcome | undefined>;
-  /** Sends it; resolves with what records the answer. */
+  /** Sends the request; resolves to a function that records the answer. */
   send(): Promise<(tx: Transaction) => Promise<void>>;
 }
 
@@ -102,7 +100,7 @@ async function attempt(
   try {
     const record = await request.send();
     await inTransaction(db, async (tx) => {
-      // An erasure during the request removed the thread, and what was answered must not bring it back.
+      // If an erasure removed the thread during the request, the answer must not bring it back.
       const { number } = action;
       if (!(await erasedAmong(tx, () => [number])).has(number)) await record(tx);
       await recordOutcome(tx, action, action.wasBegun ? doneWithoutNote : { state: 'done' });
@@ -143,7 +141,7 @@ const skippedBecauseOf = {
 
 /**
  * Reads the thread from the service before it is resolved: a webhook may have been lost, and a resolved thread hides
- * new texts. Throws when the read doesn't end within `readSeconds`.
+ * new texts. Throws if the read doesn't end within `readSeconds`.
  */
 async function checkForNewerText(
   { db, readThread }: ActionContext,
@@ -172,7 +170,7 @@ async function requestFor(
   const call = { signal };
   switch (action.kind) {
     case 'resolve': {
-      // A note that may exist isn't sent again; the resolve itself is repeated without it.
+      // A note that may exist isn't sent again: the resolve is repeated without it.
       const comment = wasBegun ? undefined : argument.comment;
       const send = () => conversations.resolve(pair, comment === undefined ? {} : { comment }, call);
       return stateRequest(action, 'resolved', 'conversations.resolve', send, { hasNote: comment !== undefined });
@@ -218,9 +216,7 @@ function stateRequest(
 const minPauseMs = 2_000;
 const maxPauseMs = 600_000;
 
-/**
- * An action that couldn't be requested for a day is given up. An action that becomes due later still gets one attempt.
- */
+/** An action that couldn't be requested for a day is given up. One that becomes due later still gets one attempt. */
 const maxWaitMs = 24 * 3_600_000;
 
 /** Retries after as long as the action has waited so far, or as the service asks; gives up after a day. */
@@ -235,15 +231,15 @@ function later(
   return { state: 'later', afterMs: Math.max(requestedMs, pauseMs), reason, tries, isBegun: wasBegun, ...changes };
 }
 
-/** The outcome of a request that failed after it had begun, so that it may have had its effect. */
+/** The outcome of a request that failed after it had begun: it may have had its effect. */
 function outcomeOfRequest(error: unknown, action: ClaimedAction, hasNote: boolean): Outcome {
-  // Any other error is our own, from recording a successful answer: retry the request to record its answer.
+  // Any other error is our own, while recording an answer of success: repeat the request to get its answer again.
   const isServiceError = error instanceof ServiceError;
   const mayExist = hasNote && !(isServiceError && error.effect === 'none');
   if (mayExist && action.kind === 'comment') {
     return { state: 'unclear', reason: `the note may have been posted: ${reasonOf(error)}` };
   }
-  // An open circuit breaker or a missing credential lets no request out, and an unreachable host receives none.
+  // With an open circuit breaker or a missing credential, no request left; an unreachable host got none.
   const hasLeft = !isServiceError || error.effect === 'unknown' || error.status !== undefined;
   return (
     refusedBy(error) ??

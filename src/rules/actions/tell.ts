@@ -8,9 +8,7 @@ import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import type { ClaimedAction, Outcome } from './action-states.ts';
 
-/*
- * Steps that tell people and systems something: `notify` and `webhook`. A lost answer is no reason not to tell again.
- */
+/* `notify` and `webhook`: steps that tell people and systems something. If the answer is lost, they tell it again. */
 
 export interface TellContext {
   readonly db: Database;
@@ -20,10 +18,10 @@ export interface TellContext {
   readonly publicUrl: string | undefined;
 }
 
-/** Longer than `sendTo` takes. It goes on when the process stops: a message that is aborted may have arrived. */
+/** Longer than `sendTo` takes. It isn't aborted when the process stops: an aborted message may have arrived. */
 const sendMs = 30_000;
 
-/** The request that tells a target what was written at the match, or why there is none. */
+/** The request that tells a target what the match recorded, or why there is none. */
 export async function requestToTell(
   { db, targets, publicUrl }: TellContext,
   action: ClaimedAction,
@@ -55,16 +53,16 @@ export async function requestToTell(
   };
 }
 
-/** Notifications of a target within an hour. */
+/** Maximum notifications of a target within an hour. */
 const maxPerHour = 60;
 const lastRemark = `(Notification ${maxPerHour} of this hour: further ones are left out.)`;
 
-/** The pause of one that can't leave before it is known whether another one arrived. */
+/** Milliseconds that a notification waits if it depends on whether another one arrives. */
 const besideOthersMs = 1_000;
 
 /**
- * Whether a notification is the last one of the hour, or why it may not leave now. Only one at a time is decided on,
- * and the last one leaves alone: each that is on its way can fail, and then the next takes its place.
+ * Whether a notification is the last one of the hour, or why it may not leave now. Decides on one at a time, and the
+ * last one leaves alone: any notification on its way can fail, and then the next one takes its place.
  */
 async function placeOf(
   tx: Transaction,
@@ -88,10 +86,7 @@ async function placeOf(
   return { isLast: told === maxPerHour - 1 };
 }
 
-/**
- * Asks for the approval of a text. The link leads to its page, which needs the sign-in: only a POST from there
- * approves.
- */
+/** Asks for the approval of a text. The link opens its page behind the sign-in: only a POST from there approves. */
 function askFor(
   { sendId, rule, number, text, expiresAt }: Proposal,
   publicUrl: string | undefined,
@@ -120,7 +115,7 @@ function messageId({ rule, trigger, ordinal }: ClaimedAction): string {
   return hash('sha256', JSON.stringify([rule, trigger.kind, trigger.key, ordinal])).slice(0, 32);
 }
 
-/** Which failed steps are to be performed again: those of some runs, or all that were to tell a target. */
+/** The failed steps to perform again: those of some runs, or all that tell a target. */
 export type RetriedSteps = { readonly runIds: readonly string[] } | { readonly target: string };
 
 /** Makes failed `notify` and `webhook` steps due again, with the ids of their messages. Returns how many. */

@@ -30,7 +30,7 @@ export interface Clause {
   /** The facts that it reads. */
   readonly paths: readonly string[];
   /**
-   * Takes the result of {@link celFacts}. False where a fact is missing that decides, also under a negation. Throws for
+   * Takes the result of {@link celFacts}. False if a fact that decides is missing, also under a negation. Throws for
    * other failures, such as an overflow.
    */
   test(facts: Readonly<Record<string, unknown>>): boolean;
@@ -38,7 +38,7 @@ export interface Clause {
 
 /** A condition that was type-checked and evaluated on sample facts. */
 export interface Condition extends Clause {
-  /** The operands of its top-level `&&` chain, in order; without `&&`, the condition itself. */
+  /** The operands of its top-level `&&` chain, in order. Without `&&`, the condition itself. */
   readonly clauses: readonly Clause[];
   /** The texts that it compares with facts. */
   readonly comparisons: readonly Comparison[];
@@ -90,7 +90,7 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
   }
 }
 
-/** The type check of the library doesn't see the operand of `has`. */
+/** The library's type check ignores the operand of `has`. */
 function misspeltFact(kind: TriggerKind, root: ASTNode): TextProblem | undefined {
   for (const node of nodesOf(root)) {
     if (node.op !== '.' || node.args[0].op !== 'id') continue;
@@ -115,7 +115,7 @@ function pathsOf(root: ASTNode): string[] {
   return [...new Set(paths.filter((path) => path !== undefined))];
 }
 
-/** Each clause is run by itself: in the whole condition a false one can hide that the next one fails. */
+/** Runs each clause alone: in the whole condition, a false clause can hide that the next one fails. */
 function sampleProblem(kind: TriggerKind, clauses: readonly Clause[]): TextProblem | undefined {
   for (const facts of sampleFacts(kind)) {
     const shape = celFacts(facts);
@@ -141,7 +141,7 @@ function otherZone({ op, args, range }: ASTNode): TextProblem[] {
   return remedy === undefined ? [] : [{ offset: range.start, message: `${args} is not a time zone.`, remedy }];
 }
 
-/** Calls that read a part of a time in UTC, where the local time was probably meant. */
+/** Calls that read a part of a time in UTC, where local time was probably meant. */
 function utcCalls(environment: Environment, root: ASTNode, timeZone: string): TextProblem[] {
   const zone = timeZone === 'UTC' ? 'America/New_York' : timeZone;
   return [...nodesOf(root)].flatMap((node): TextProblem[] => {

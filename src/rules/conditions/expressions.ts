@@ -4,7 +4,7 @@ import { didYouMean } from '../../shared/suggestions.ts';
 import { declarationOf, declaredFacts, type FactFormat } from '../facts/declared.ts';
 import { plainText } from '../facts/values.ts';
 
-/* What conditions need to know of parsed CEL expressions. */
+/* What conditions need to know about parsed CEL expressions. */
 
 /** What is wrong with a condition or template, and where. */
 export interface TextProblem {
@@ -69,7 +69,7 @@ export function comparisonsIn(root: ASTNode): Comparison[] {
   });
 }
 
-/** Finds a comparison of a fact with a text that it never is, by its declared values or format: certainly a mistake. */
+/** Finds a comparison of a fact with a text that its declared values or format exclude: certainly a mistake. */
 export function impossibleComparison(comparisons: readonly Comparison[]): TextProblem | undefined {
   for (const { path, text, offset } of comparisons) {
     const remedy = neverIs(path, text);
@@ -78,7 +78,7 @@ export function impossibleComparison(comparisons: readonly Comparison[]): TextPr
   return undefined;
 }
 
-/** Searches for what a fact never has in it, such as a capital letter in `message.plain`. */
+/** Searches for something that a fact never contains, such as a capital letter in `message.plain`. */
 export function hopelessSearches(root: ASTNode): TextProblem[] {
   return [...nodesOf(root)].flatMap((node): TextProblem[] => {
     if (node.op !== 'rcall' || !/^(?:contains|startsWith|endsWith|matches)$/.test(node.args[0])) return [];
@@ -87,7 +87,7 @@ export function hopelessSearches(root: ASTNode): TextProblem[] {
     const format = isLowered ? 'lower' : declarationOf(factPath(receiver) ?? '')?.format;
     if (sought?.op !== 'value' || typeof sought.args !== 'string' || (format !== 'plain' && format !== 'lower'))
       return [];
-    // Of a pattern, only letters stand for themselves.
+    // In a pattern, only letters stand for themselves.
     const letters = sought.args.replace(/\\(?:[pP](?:\{[^}]*\}|.)|.)|\(\?P?<[^>]*>/g, '');
     const isPossible =
       name === 'matches'
@@ -116,7 +116,7 @@ export const formats: Readonly<
   date: { form: 'YYYY-MM-DD, such as "2026-11-01"', isIn: (text) => /^\d{4}-\d\d-\d\d$/.test(text) },
 };
 
-/** What to write instead of a text that a fact never is; undefined for one that it can be. */
+/** What to write instead of a text that a fact never equals. Undefined for a possible text. */
 function neverIs(path: string, text: string): string | undefined {
   const { values, format } = declarationOf(path) ?? {};
   if (values) return values.includes(text) ? undefined : didYouMean(text, values.filter(Boolean));

@@ -13,17 +13,14 @@ export interface Template {
 /** The longest text that the service accepts, in bytes (section 8). */
 const maxBytes = 2_000;
 
-/** Nodes that one rendering may visit, with each iteration of a loop. */
+/** Nodes that one rendering may visit, counting each iteration of a loop. */
 const maxNodes = 20_000;
 
 /** Rules need no tags that read other files, and no filters whose result varies. */
 const removedTags = ['include', 'render', 'layout', 'block'];
 const removedFilters = ['sample', 'raw'];
 
-/**
- * Returns the compiler for the templates of a file; times are rendered in the time zone of the line, by default in this
- * one.
- */
+/** Returns the compiler for the templates of a file. Renders times in the zone of the line, by default in this zone. */
 export function createTemplates(timeZone: string): (kind: TriggerKind, text: string) => Template | TextProblem {
   const engine = new Liquid({
     strictVariables: true,

@@ -34,9 +34,9 @@ export interface Declared<T extends FactType = FactType> extends FactDomain {
   /** Its value in the first sample. */
   readonly example: ValueOf[T];
   readonly doc: string;
-  /** It can be missing: a condition that needs it is false then, and a template gets nil. */
+  /** It can be missing: a condition that needs it is then false, and a template gets nil. */
   readonly isOptional?: true;
-  /** Text, speech or a name: a run records only its length, so that erasing the mirror erases it. */
+  /** Text, speech or a name: a run records only its length, so that erasing the mirror erases it everywhere. */
   readonly isPrivate?: true;
 }
 
@@ -54,8 +54,8 @@ const sampleNow = new Date('2026-03-04T15:30:00Z');
 const before = (hours: number) => new Date(sampleNow.getTime() - hours * 3_600_000);
 
 /**
- * The facts of rules and templates, each as of the moment of the trigger: evaluated on last month's trigger, a rule
- * decides as it would have decided then.
+ * The facts of rules and templates, each as of the moment of the trigger: on last month's trigger, a rule decides as it
+ * would have decided last month.
  */
 export const declaredFacts = {
   message: {
@@ -260,8 +260,8 @@ export function unknownFact(
 }
 
 /**
- * Sample facts that every rule is evaluated on when its file is loaded: a rule must not fail on the first customer. The
- * first sample has every fact, the second only those that are never missing, with other values.
+ * Sample facts on which every rule is evaluated when its file is loaded: a rule must not fail on the first customer.
+ * The first sample has every fact, the second only those that are never missing, with other values.
  */
 export function sampleFacts(kind: TriggerKind): readonly Facts[] {
   const groupOf = (group: FactGroup, valued: (declared: Declared) => unknown) =>

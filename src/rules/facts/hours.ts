@@ -12,10 +12,10 @@ import type { FactsOf } from './declared.ts';
 const maxDays = 14;
 const minuteMs = 60_000;
 
-/** The last answers, as triggers come in the order of time. */
+/** The last answers: triggers come in the order of time. */
 const lastFacts = new WeakMap<BusinessHours, { readonly minute: number; readonly facts: FactsOf<'hours'> }>();
 
-/** The facts about business hours at a moment, which change with the minute only. */
+/** The facts about business hours at a moment. They change at most once a minute. */
 export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
   const minute = Math.floor(moment.getTime() / minuteMs);
   const last = lastFacts.get(hours);
@@ -25,7 +25,7 @@ export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
   return facts;
 }
 
-/** Each opening time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
+/** Converts each opening time to an instant of its own, so that days with 23 or 25 hours are right too. */
 function hoursFrom(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
   const weekday = weekdayOf(local.date);
@@ -51,7 +51,9 @@ function nextOpening(hours: BusinessHours, date: string, at: Date): Date | undef
 /** How far open time is counted. */
 const maxCountedDays = 366;
 
-/** The first moment by which the business has been open for so long since another. Undefined: not within a year. */
+/**
+ * The first moment by which the business has been open for so long since another moment. Undefined: not within a year.
+ */
 export function afterOpenSeconds(hours: BusinessHours, from: Date, seconds: number): Date | undefined {
   const { date } = localTime(from, hours.timeZone);
   let left = seconds * 1_000;
@@ -66,7 +68,9 @@ export function afterOpenSeconds(hours: BusinessHours, from: Date, seconds: numb
   return undefined;
 }
 
-/** The last moment since which the business has been open for so long at another. Undefined: not within a year. */
+/**
+ * The last moment since which the business has been open for so long by another moment. Undefined: not within a year.
+ */
 export function beforeOpenSeconds(hours: BusinessHours, to: Date, seconds: number): Date | undefined {
   const { date } = localTime(to, hours.timeZone);
   let left = seconds * 1_000;

@@ -42,8 +42,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads the facts of triggers as of their moments, in the order of the triggers, with at most five statements. The
- * facts about replies are missing: they come from the history.
+ * Reads the facts of triggers as of their moments, in the order of the triggers, with at most five statements. Leaves
+ * out the facts about replies, which come from the history.
  */
 export async function readCases(
   db: Database | Transaction,
@@ -68,7 +68,7 @@ export async function readCases(
   });
 }
 
-/** A row about the text, call or transcript of a trigger, with columns such as `message.text` for its facts. */
+/** A row about the text, call or transcript of a trigger. Columns such as `message.text` are its facts. */
 interface SubjectRow extends Record<string, unknown> {
   readonly key: string;
   readonly line: string | null;
@@ -123,7 +123,7 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined, missed: RuleSet['
   return { trigger, subject, facts: { now, ...facts, ...text } };
 }
 
-/** The view `missed_calls` says the same of the calls that it has. */
+/** The view `missed_calls` has the same condition for its calls. */
 function needsCallBack(call: FactsOf<'call'> | undefined, { reached, seconds }: RuleSet['missed']): boolean {
   return call?.direction === 'inbound' && reached.includes(call.reached as Reached) && call.duration_seconds >= seconds;
 }
@@ -150,7 +150,7 @@ const withConversation = sql.raw(`left join warehouse.sms_conversations c
 
 type Keys = ReturnType<typeof relation>;
 
-/** A text, and the facts of `message`: those of the text of this alias. */
+/** A text with the facts of `message`, from the text with this alias. */
 const textSubject = (keys: Keys, message: 'm' | 'theirs', joined = sql``) => {
   const column = (name: string) => sql.ref(`${message}.${name}`);
   return sql<SubjectRow>`
@@ -194,12 +194,12 @@ const subjectStatements = {
     where t.deleted_at is null and call.ended_at > t.first_seen_at - interval '1 day'`,
 } as const;
 
-/** The thread, line and contact around a trigger, with columns such as `thread.message_count` for their facts. */
+/** The thread, line and contact of a trigger. Columns such as `thread.message_count` are their facts. */
 interface SurroundingsRow extends Record<string, unknown> {
   readonly earlierInboundAt: Date | null;
 }
 
-/** A call is known once it has ended: one that was in progress when a text arrived doesn't count. */
+/** A call is known once it has ended: a call in progress when a text arrived doesn't count. */
 const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.happened_at`;
 
 async function readSurroundings(

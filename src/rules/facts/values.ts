@@ -4,14 +4,12 @@ import { declarationOf, declaredFacts, type FactGroup, type Facts, type FactType
 
 type Shape = Record<string, unknown>;
 
-/**
- * One class per group of facts: CEL takes an instance as it is, but converts a plain object again for every condition.
- */
+/** A class per group of facts: CEL uses an instance as it is, but converts a plain object for every condition. */
 export const groupClasses = Object.fromEntries(
   Object.keys(declaredFacts).map((group) => [group, class {}]),
 ) as unknown as Readonly<Record<FactGroup, new () => object>>;
 
-/** Facts as CEL takes them: integers as BigInt, and a missing fact is no key at all, for `has(…)`. */
+/** Facts for CEL: integers as BigInt; a missing fact has no key, for `has(…)`. */
 export function celFacts(facts: Facts): Shape {
   const shape = converted(facts, (value, type) => {
     if (value === undefined) return undefined;
@@ -23,7 +21,7 @@ export function celFacts(facts: Facts): Shape {
   return shape;
 }
 
-/** Facts as templates take them: a missing fact is nil, while a misspelt name is an error. */
+/** Facts for templates: a missing fact is nil, and a misspelt name is an error. */
 export function templateFacts(facts: Facts): Shape {
   return converted(facts, (value) => value ?? null);
 }
@@ -58,7 +56,7 @@ export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
 }
 
 /**
- * The facts that a condition reads, as its run keeps them: enough to understand the result, but no text, speech or
+ * The facts that a condition read, for the record of its run: enough to understand the result, but no text, speech or
  * name. Numbers are masked to their last four digits.
  */
 export function recordedFacts(facts: Facts, paths: readonly string[]): Shape {

@@ -38,7 +38,7 @@ const remedies: Partial<Record<ErrorCode, string>> = {
     'Put a text that holds a colon in quotes, or after `>-` in a line of its own, and indent keys like those around them.',
 };
 
-/** Where the bytes of the file weren't UTF-8. */
+/** The first place at which the bytes of the file aren't UTF-8. */
 export function encodingProblem(text: string): RulesProblem | undefined {
   const at = text.search(/[\0\ufffd]/);
   if (at < 0) return undefined;
@@ -49,7 +49,7 @@ export function encodingProblem(text: string): RulesProblem | undefined {
   };
 }
 
-/** The first syntax error of the file. After it the parser misreads what follows. Undefined without one. */
+/** The first syntax error of the file: after it, the parser misreads the rest. Undefined without one. */
 export function yamlProblem(document: Document, positions: Positions): RulesProblem | undefined {
   const [error] = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
   if (!error) return undefined;
@@ -96,10 +96,7 @@ function unclosedQuote(document: Document, end: number): number | undefined {
   return begin;
 }
 
-/**
- * What the schema says of a value that is missing, unknown or of a wrong type: the problem, and in a second line the
- * remedy.
- */
+/** The schema's message on a missing, unknown or mistyped value: the problem, and on a second line the remedy. */
 export const schemaWording: z.core.$ZodErrorMap = (issue) => {
   const { code, input, path = [], inst } = issue;
   if (code === 'unrecognized_keys') {
@@ -122,11 +119,11 @@ export const schemaWording: z.core.$ZodErrorMap = (issue) => {
 
 type Issue = z.core.$ZodIssue;
 
-/** The problems that the schema reports, at most one for each position: one mistake can violate two of its rules. */
+/** The problems that the schema reports, at most one per position: one mistake can violate two of its rules. */
 export function schemaProblems({ issues }: z.ZodError, positions: Positions): RulesProblem[] {
   const isUnknown = ({ code }: Issue) => code === 'unrecognized_keys';
   const at = ({ path }: Issue) => path.join('/');
-  // A misspelt key is also a missing one: report what was written first.
+  // A misspelt key also counts as missing: report the key that was written.
   const misspelt = new Set(issues.filter(isUnknown).map(at));
   const found = issues
     .filter((issue) => issue.code !== 'custom' || !misspelt.has(at(issue)))
@@ -154,10 +151,7 @@ function problemOf(issue: Issue, above: readonly PropertyKey[], positions: Posit
   return { ...position, message, remedy };
 }
 
-/**
- * The first error of the alternative that was probably meant: one with an error inside, else the one with the fewest
- * errors.
- */
+/** The first error of the most likely alternative: one with an error inside, else the one with the fewest errors. */
 function likelyBranch(alternatives: readonly (readonly Issue[])[]): Issue | undefined {
   const isInside = (issues: readonly Issue[]) =>
     issues.some(({ path, code }) => path.length > 0 || (code !== 'invalid_type' && code !== 'invalid_value'));

@@ -22,8 +22,8 @@ export interface ParseOptions {
   /** The path as messages show it. */
   readonly file: string;
   /**
-   * IANA time zone of the business hours and of times in templates. Undefined while nobody has chosen one: they are in
-   * UTC, and rules that speak of them are at most `dry-run`.
+   * IANA time zone of the business hours and of times in templates. Undefined while nobody has chosen one: times are
+   * then in UTC, and rules that use them are at most `dry-run`.
    */
   readonly timeZone: string | undefined;
 }
@@ -42,7 +42,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const positions = positionsIn(text, document, lines);
   const tags = tagProblems(text, document, positions);
   const refuse = (problems: readonly RulesProblem[]) => {
-    // A tag makes its line mean something else: other problems of that line would mislead.
+    // A tag changes the meaning of its line: other problems of that line would mislead.
     const others = problems.filter(({ line }) => tags.every((tag) => tag.line !== line));
     throw new RulesError(file, text, [...tags, ...others].sort(byPosition));
   };
@@ -59,7 +59,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   problems.push(...duplicateNames(written.rules, positions));
   const rules = buildRules(written, timeZone, positions, { problems, warnings });
   if (unreadable) {
-    // Only rules above the one with the error are surely read as they were meant.
+    // Only the rules above the one with the error are certainly read as they were meant.
     const starts = written.rules.map((_, at) => positions.ofValue(['rules', at]).line);
     const [first = 0] = starts;
     const misread = starts.findLast((line) => line <= unreadable.line) ?? 0;
@@ -80,7 +80,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   };
 }
 
-/** The rules of a file with problems of form, without the keys that have them. Undefined where too little is left. */
+/** The rules of a file with formal problems, without the keys that have them. Undefined if too little is left. */
 function wellFormed(content: unknown): Judged['rules'] {
   const { rules } = (content ?? {}) as { readonly rules?: unknown };
   const schema = rulesSchema.shape.rules.element;
@@ -139,7 +139,7 @@ function namesIn(
   return { users, lines, targets };
 }
 
-/** The replies, and warnings of what their texts probably don't mean. */
+/** The replies, and warnings of meanings that their texts probably don't intend. */
 function repliesIn(
   written: readonly WrittenRule[],
   rules: readonly Rule[],
@@ -157,7 +157,7 @@ function repliesIn(
     const text = step.text.render(sample);
     const [segments, costly] = [maxSegments(text), outsideGsm(text)];
     const fewer = maxSegments(costly.reduce((rest, each) => rest.replaceAll(each, '-'), text));
-    // More of them are another script, which nobody means to replace.
+    // With more of them, the text is in another script, which nobody means to replace.
     if (fewer < segments && costly.length <= 5) {
       const message = `${costly.join(' ')} makes ${segments} segments of what would be ${fewer}.`;
       warn(costly[0] ?? '', message, `Write plain quotes, dashes and dots (" ' - ...), and no emoji.`);
@@ -191,7 +191,7 @@ function duplicateNames(rules: Judged['rules'], positions: Positions): RulesProb
   });
 }
 
-/** A file in which undefined stands for a rule of a wrong form. */
+/** A file in which undefined stands for a malformed rule. */
 type Judged = Omit<RulesFile, 'rules'> & { readonly rules: readonly (WrittenRule | undefined)[] };
 
 function buildRules(
@@ -203,7 +203,7 @@ function buildRules(
   const timeZone = hours?.time_zone ?? chosenZone ?? 'UTC';
   const compileTemplate = createTemplates(timeZone);
 
-  /** Reports what is wrong with a text. The result isn't used then: `parseRules` throws. */
+  /** Reports what is wrong with a text. Then the result isn't used, because `parseRules` throws. */
   function compiled<T extends object>(path: Path, result: T | TextProblem): T {
     if ('offset' in result) {
       const { offset, message, remedy } = result;
@@ -225,11 +225,11 @@ function buildRules(
     if (!rule) return [];
     const path = ['rules', at];
     const { limits = {} } = rule;
-    // An idle thread expects no quick reaction, so one that became idle during an outage still counts.
+    // Nobody expects a quick reaction to an idle thread, so one that became idle during an outage still counts.
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    // Hours in a time zone of their own don't depend on TIME_ZONE.
+    // Business hours with their own time zone don't depend on TIME_ZONE.
     const usesHours = hours?.time_zone === undefined && speaksOfHours(rule, condition);
     const isHeldBack = rule.mode === 'live' && usesHours && chosenZone === undefined;
     return {
@@ -309,7 +309,7 @@ function calendarsOf({ business_hours: written, offices = {} }: RulesFile, timeZ
   const others = Object.entries(offices).map(([name, { lines, ...office }]) => {
     const own = businessHours(office, office.time_zone ?? zone);
     const hasWeek = weekdays.some((day) => office[day] !== undefined);
-    // What it says of days replaces both, so that holidays of the main office aren't half days of this one.
+    // An office that says anything about days replaces both lists: holidays of the main office aren't its half days.
     const hasDays = office.holidays !== undefined || office.days !== undefined;
     return { ...own, name, lines, week: hasWeek ? own.week : main.week, days: hasDays ? own.days : main.days };
   });
@@ -326,7 +326,7 @@ function businessHours(written: WrittenHours, timeZone: string): BusinessHours {
   };
 }
 
-/** The calendar whose dated days end first, among those that have any. */
+/** The calendar whose dated days end first. */
 function endOfDates({ business_hours: main, offices = {} }: RulesFile, positions: Positions): RuleSet['datesEnd'] {
   const calendars = [
     { written: main, path: ['business_hours'] },

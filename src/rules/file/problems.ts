@@ -79,7 +79,7 @@ export function positionsIn(source: string, document: Document, lines: LineCount
       const node = document.getIn(path, true);
       if (!isScalar(node) || !node.range) return this.ofValue(path);
       const [start, end] = node.range;
-      // Quotes, folds and indents only add characters: what stands there is found at this offset or later.
+      // Quotes, folds and indents only add characters: the text stands at this offset or later.
       const [token = ''] = /^\S+/.exec(String(node.value).slice(offset)) ?? [];
       const found = source.indexOf(token, start + offset);
       return at(token === '' ? end : found >= 0 && found < end ? found : start);

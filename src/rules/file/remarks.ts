@@ -10,7 +10,7 @@ import type { RulesProblem } from './problems.ts';
 export interface RulesRemarks {
   readonly warnings: readonly RulesProblem[];
   readonly notices: readonly RulesProblem[];
-  /** The texts that rules send, in the order of the file, at the price that budgets count with. */
+  /** The texts that rules send, in the order of the file, with the price that budgets assume. */
   readonly replies: readonly (SampleReply & { readonly dollars: number })[];
 }
 
@@ -21,7 +21,7 @@ export function priceWords({ line, rule, segments, dollars: price }: RulesRemark
 
 /**
  * What valid rules probably don't mean, and where they contradict the settings and, with a database, the account. A
- * missing setting isn't the fault of the rules, and this process may lack a variable of the workers: it is only a
+ * missing setting isn't the fault of the rules, and this process may lack a variable of the workers: it's only a
  * notice, unless RULES_MODE is live.
  */
 export async function remarksOn(
@@ -49,7 +49,7 @@ export async function remarksOn(
   };
 }
 
-/** Targets in the rules that NOTIFY_TARGETS lacks, and those that take no facts. */
+/** Targets in the rules that NOTIFY_TARGETS lacks, and targets that take no facts. */
 function targetProblems({ targets }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
   const names = [...declared.keys()].join(', ');
   const whereToDeclare = names
@@ -66,7 +66,7 @@ function targetProblems({ targets }: RuleSet, declared: Settings['notify']['targ
 
 const channelWords = { slack: 'a channel of Slack', email: 'an e-mail address' };
 
-/** Users that a remedy names. */
+/** Maximum users that a remedy names. */
 const maxUsers = 20;
 
 /** Users in the rules that are missing in the directory. Empty until users are mirrored. */
@@ -135,7 +135,7 @@ export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'
   };
 }
 
-/** Days before the end of the dated holidays on which it is said. */
+/** Days before the end of the dated holidays from which on a warning says so. */
 const holidaysEndDays = 30;
 
 /** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they don't. */

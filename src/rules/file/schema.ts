@@ -22,7 +22,7 @@ function secondsOf(text: string): number {
   return Number(text.slice(0, -1)) * (unitSeconds[text.slice(-1)] ?? Number.NaN);
 }
 
-/** So many seconds as a duration of the file, in the largest unit that fits. */
+/** Seconds as a duration of the file, in the largest unit that fits. */
 export function durationOf(seconds: number): string {
   const [unit, size] = Object.entries(unitSeconds).findLast(([, each]) => seconds % each === 0) ?? ['s', 1];
   return `${seconds / size}${unit}`;
@@ -104,7 +104,7 @@ const quietHours = z
     const [from = '', to = ''] = text.split('-');
     return text === 'none' ? text : { from, to: to === '24:00' ? '00:00' : to };
   })
-  // A span that ends where it begins would be empty, where a whole day was meant.
+  // A span that ends where it begins would be empty, although a whole day was probably meant.
   .refine((given) => given === 'none' || given.from !== given.to, {
     error: 'These quiet hours start and end at the same time.\nWrite a span of less than a day, or mode: off.',
   });
@@ -221,7 +221,7 @@ const target = z
   })
   .describe('A name in NOTIFY_TARGETS.');
 
-/** What to write instead of anything but `true` and, where they are allowed, keys. */
+/** An error for anything but `true` and, if allowed, keys: it names what to write. */
 const onlyTrue = (written: string) => z.literal(true, { error: `This is not \`true\`.\nWrite ${written}.` });
 
 const maxApprovalSeconds = 7 * 86_400;
@@ -252,7 +252,7 @@ const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
 });
 
-/** What to write instead of a value that is no mapping. */
+/** An error for a value that isn't a mapping: it names what to write. */
 const writtenAs = (example: string) => ({
   error: ({ code }: { code: string }) =>
     code === 'invalid_type' ? `This step needs keys of its own.\nWrite ${example}.` : undefined,
@@ -403,7 +403,7 @@ const missed = z
   })
   .partial();
 
-/** What the file says of missed calls, with the defaults. */
+/** What the file says about missed calls, with defaults. */
 export function callBackNeedOf({ missed: { reached, at_least: seconds } = {} }: RulesFile): CallBackNeed {
   return { reached: reached ?? defaultNeed.reached, seconds: seconds ?? defaultNeed.seconds };
 }

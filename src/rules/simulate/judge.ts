@@ -13,12 +13,12 @@ export type ReplyOutcome =
   | { readonly kind: 'sent'; readonly segments: number; readonly micros: number; readonly heldUntil: Date | undefined }
   | { readonly kind: 'denied'; readonly reason: string };
 
-/** Decides about a reply at a moment, as the ledger would have. */
+/** Decides about a reply at a moment, as the ledger would have decided. */
 export type Judge = (plan: SendPlan, at: Date) => Promise<ReplyOutcome>;
 
 /**
- * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real
- * sends before `from`.
+ * Judges replies by the ledger's own gates, with what the mirror held at the time, and by budgets that start with the
+ * real sends before `from`.
  */
 export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Promise<Judge> {
   const limits = accountLimits(set.accountLimits);
@@ -55,8 +55,9 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
 }
 
 /**
- * The budgets of simulated days (UTC), with what the ledger really sent on each day before a moment. The function takes
- * a send's part of its day, or returns the budget that is used up; it checks `reserved` and books `charged`.
+ * The budgets of simulated days (UTC), starting with what the ledger really sent on each day before a moment. The
+ * function takes a send's part of its day, or returns the budget that is used up: it checks `reserved` and books
+ * `charged`.
  */
 async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date) {
   const spent = new Map<string, number>();

@@ -7,7 +7,7 @@ import { idleAt, idleSince } from '../idle.ts';
 import type { Rule, RuleSet } from '../rule.ts';
 import { delayed, type Idle, idleKey, type Trigger } from '../triggers.ts';
 
-/** All triggers of a span that some rule waits for, in the order of their moments. */
+/** All triggers of a period that some rule waits for, in the order of their moments. */
 export async function pastTriggers(
   tx: Transaction,
   { rules, hours }: Pick<RuleSet, 'rules' | 'hours'>,
@@ -24,7 +24,7 @@ export async function pastTriggers(
   return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Triggers, and after them the same for the rules that are evaluated later. */
+/** Triggers, followed by their delayed copies for rules with `after`. */
 export function withDelays(rules: readonly Rule[], triggers: readonly Trigger[]): Trigger[] {
   return triggers.flatMap((trigger) => {
     const its = rules.flatMap(({ on, afterSeconds }) => (on === trigger.kind ? (afterSeconds ?? []) : []));
@@ -87,7 +87,7 @@ const transcriptTriggers = (isChosen: Condition) => sql<Trigger>`
   where e.is_so and ${isChosen} and t.deleted_at is null and c.deleted_at is null
   order by moment.at, t.transcript_id, e.kind`;
 
-/** Threads that became idle in the span. */
+/** Threads that became idle in the period. */
 async function pastIdleTriggers(
   tx: Transaction,
   { from, to }: TimeRange<Date>,
@@ -119,10 +119,10 @@ async function pastIdleTriggers(
   });
 }
 
-/** The people whom triggers are about: only what rules did to them before still counts. */
+/** The people whom triggers are about: limits count only what rules did to them. */
 export function peopleOf(tx: Transaction, triggers: readonly Trigger[]): Promise<Pick<Pair, 'number'>[]> {
   const ids = [...new Set(triggers.map(({ key }) => key.split('/', 1)[0] ?? ''))];
-  // A conversation can have the id of a transcript: one person more does no harm.
+  // A conversation can have the id of a transcript: one more person does no harm.
   const numeric = sql`any(${ids.filter((id) => /^\d{1,18}$/.test(id))}::bigint[])`;
   return query(
     tx,

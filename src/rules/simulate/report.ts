@@ -19,7 +19,7 @@ export interface RuleReport extends Tally {
   readonly on: string;
   /** A person would have to approve its replies. */
   readonly isApprovalNeeded: boolean;
-  /** Triggers that it was evaluated on. */
+  /** Triggers on which it was evaluated. */
   tried: number;
   /** How often it didn't match, by reason. */
   readonly unmatched: Record<string, number>;
@@ -58,7 +58,7 @@ const none: Readonly<Tally> = { matched: 0, messages: 0, segments: 0, micros: 0 
 /** Examples of what a rule matched. */
 const maxExamples = 3;
 
-/** A report without counts, and what counts an evaluation in it, with the outcome of its reply if it has one. */
+/** A report without counts, and a function that counts an evaluation with the outcome of its reply. */
 export function createReport({ version, rules }: RuleSet, { from, to }: TimeRange<Date>) {
   const reports = rules.map(
     ({ name, on, replyLimits }): RuleReport => ({

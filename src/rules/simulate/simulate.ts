@@ -15,7 +15,7 @@ export interface SimulationOptions extends TimeRange<Date> {
   readonly onProgress?: (done: number, of: number) => void;
 }
 
-/** What the figures leave out, for whoever reads them. */
+/** What the figures leave out, told to their readers. */
 export const simulationLimits =
   'Each text and call is judged as the history has it: what the rules would have said counts for limits and cost, but changes no later fact, silence or reply.';
 
@@ -25,7 +25,7 @@ const batchSize = 200;
 const simulatedMode: Mode = 'dry-run';
 
 /**
- * Runs the rules on each trigger of the past as if they had been live then, with their limits, the ledger's gates and
+ * Runs the rules on each past trigger as if they had been live at the time, with their limits, the ledger's gates and
  * budgets. The facts are those of the history. Writes nothing: the transaction is read-only.
  */
 export function simulate(db: Database, options: SimulationOptions): Promise<Report> {
@@ -81,8 +81,8 @@ async function replyTo(
 }
 
 /**
- * What the ledger sends once: a rule's reply to a text or call, the reply of any rule to a call, and one to a trigger
- * at a time.
+ * What the ledger sends once: a rule's reply to a text or call, any reply to a call, and one reply to a trigger at a
+ * time.
  */
 function keysOf({ rule, line, number, trigger: { kind, id, at } }: SendPlan): string[] {
   return [
