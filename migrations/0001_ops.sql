@@ -92,7 +92,7 @@ create unique index alerts_open on ops.alerts (check_name) where ended_at is nul
 -- The messages about each alert for each target: it began, became a problem, or ended.
 create table ops.alert_messages (
   alert_id uuid not null references ops.alerts on delete cascade,
-  target text not null, -- webhook, slack or email.
+  target text not null, -- A name in NOTIFY_ALERTS.
   kind text not null check (kind in ('began', 'escalated', 'ended')),
   created_at timestamptz not null default now(), -- A message is given up after a day of failed attempts.
   due_at timestamptz not null default now(), -- Claiming a message moves it into the future, so a process that dies only delays it.

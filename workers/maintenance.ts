@@ -36,10 +36,10 @@ export function startMaintenance(deps: {
   gapDetection: GapDetection;
   polling: Polling;
   attribution: Attribution;
-  eventRetentionDays: number;
+  deliveryDays: number;
   retentionDays: RetentionDays;
 }) {
-  const { inbox, log, reconciler, gapDetection, polling, attribution, eventRetentionDays, retentionDays } = deps;
+  const { inbox, log, reconciler, gapDetection, polling, attribution, deliveryDays, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
   const retention = createRetention({ db, log, days: retentionDays });
@@ -61,7 +61,7 @@ export function startMaintenance(deps: {
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
     every(analyzeEveryMs, 'Analyzing tables that have grown', () => analyzeGrownTables(db)),
-    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, signal)),
+    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, deliveryDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {

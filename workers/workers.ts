@@ -83,7 +83,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       mode: settings.rulesMode,
       rulesFile: settings.rulesFile,
       timeZone: settings.hoursZone,
-      retentionDays: settings.eventRetentionDays,
+      retentionDays: settings.deliveryDays,
       readThread,
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
@@ -161,7 +161,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       gapDetection,
       polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
       attribution: createAttribution({ db, service, log, notify: notifier.notify }),
-      eventRetentionDays: settings.eventRetentionDays,
+      deliveryDays: settings.deliveryDays,
       retentionDays,
     }),
   );

@@ -2,8 +2,8 @@ import type { Settings } from '../../config/settings.ts';
 import { type Message, sendTo } from '../notify/channels.ts';
 import { exactly, span } from '../shared/format.ts';
 
-export const targetNames = ['webhook', 'slack', 'email'] as const;
-export type TargetName = (typeof targetNames)[number];
+/** A name in NOTIFY_TARGETS. */
+export type TargetName = string;
 
 /** The content of a message about an alert. */
 export interface AlertMessage {
@@ -25,20 +25,14 @@ export interface Target {
   send(message: AlertMessage, signal?: AbortSignal): Promise<void>;
 }
 
-/** The configured targets. */
+/** The targets that NOTIFY_ALERTS names. */
 export function createTargets(settings: Pick<Settings, 'notify' | 'receiver' | 'api' | 'timeZone'>): Target[] {
-  const { webhook, slackUrl, email } = settings.notify;
+  const { targets, alerts } = settings.notify;
   const origin = { deployment: deploymentOf(settings), timeZone: settings.timeZone };
-  const declared = [
-    webhook && ({ kind: 'webhook', ...webhook } as const),
-    slackUrl === undefined ? undefined : ({ kind: 'slack', url: slackUrl } as const),
-    email && ({ kind: 'email', ...email } as const),
-  ];
-  return declared.flatMap((each) => {
-    if (!each) return [];
-    return [
-      { name: each.kind, send: (alert, signal) => sendTo(each, messageOf(alert, origin), signal) } satisfies Target,
-    ];
+  return alerts.flatMap((name) => {
+    const target = targets.get(name);
+    if (!target) return [];
+    return [{ name, send: (alert, signal) => sendTo(target, messageOf(alert, origin), signal) } satisfies Target];
   });
 }
 

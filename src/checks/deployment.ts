@@ -172,7 +172,7 @@ const alertsUndelivered = defineCheck({
   level: 'warning',
   sentence: ({ count, target }) => `${countOf(count, 'alert')} could not be sent by ${target}.`,
   detail: ({ error }) => `The last error was: ${error}.`,
-  remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
+  remedy: `Check this target in NOTIFY_TARGETS with ${toType('notify test')}. The messages are retried for a day.`,
 });
 
 /** Whether the processes of a deployment run and fit together. */

@@ -48,7 +48,7 @@ const deliveriesUnrecognized = defineCheck({
   level: 'notice',
   sentence: (count) =>
     `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-  remedy: `They are kept whole until EVENT_RETENTION_DAYS are over, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
+  remedy: `They are kept whole as long as deliveries, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
 });
 
 const gapOpen = defineCheck({

@@ -6,7 +6,7 @@ import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
 import type { Output } from './output.ts';
 
-/** Sends a test message to each target of alerts and of rules. Exit code 0 if every target accepted it. */
+/** Sends a test message to each target: that of alerts to those which get them, else that of rules. Exit code 0 if every target accepted it. */
 export async function sendTest(): Promise<Output> {
   const settings = await commandSettings();
   const alert = {
@@ -24,12 +24,13 @@ export async function sendTest(): Promise<Output> {
     paragraphs: ['This is a test: what rules tell this target arrives here.'],
     event: { type: 'rule.test', data: {} },
   };
-  const targets = [
-    ...createTargets(settings).map(({ name, send }) => ({ name: name as string, send: () => send(alert) })),
-    ...[...settings.notify.targets].map(([name, target]) => ({ name, send: () => sendTo(target, test) })),
-  ];
+  const ofAlerts = new Map(createTargets(settings).map((each) => [each.name, each]));
+  const targets = [...settings.notify.targets].map(([name, target]) => ({
+    name,
+    send: () => ofAlerts.get(name)?.send(alert) ?? sendTo(target, test),
+  }));
   if (targets.length === 0) {
-    const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL, NOTIFY_SMTP_URL or NOTIFY_TARGETS, as ${toType('settings')} describes.`;
+    const remedy = `Set NOTIFY_TARGETS, as ${toType('settings')} describes.`;
     throw new UserError('No target of alerts or rules is configured.', { remedy });
   }
   const results = await Promise.all(

@@ -47,12 +47,9 @@ const pause = (by: 'operator' | 'ledger', reason = 'Karen called from 1845555012
   );
 const resume = () => query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
 
-const targets = () => ({
-  NOTIFY_WEBHOOK_URL: webhook.url,
-  NOTIFY_WEBHOOK_SECRET: `whsec_${secretKey}`,
-  NOTIFY_SLACK_URL: slack.url,
-  NOTIFY_SMTP_URL: mail.url,
-  NOTIFY_EMAIL_TO: 'one@example.com, two@example.com',
+const targets = (mailUrl = mail.url) => ({
+  NOTIFY_TARGETS: `webhook=${webhook.url}#whsec_${secretKey} slack=slack:${slack.url} email=${mailUrl}?to=one@example.com,two@example.com`,
+  NOTIFY_ALERTS: 'webhook,slack,email',
 });
 
 /** A process that watches and tells, and its log. */
@@ -396,8 +393,8 @@ describe('trunkline notify', () => {
 
   test('test sends to the targets of rules too', async () => {
     const environment = {
-      NOTIFY_SMTP_URL: mail.url,
-      NOTIFY_TARGETS: `support=slack:${slack.url} office=mailto:one@example.com crm=${webhook.url}#whsec_${secretKey}`,
+      NOTIFY_TARGETS: `support=slack:${slack.url} office=${mail.url}?to=one@example.com crm=${webhook.url}#whsec_${secretKey}`,
+      NOTIFY_ALERTS: 'support',
     };
     expect(await runInProcess(environment, 'notify', 'test')).toMatchObject({
       code: 0,
@@ -407,17 +404,17 @@ describe('trunkline notify', () => {
   });
 
   test('test says why a mail server refuses, without its password', async () => {
-    const wrong = { ...targets(), NOTIFY_SMTP_URL: mail.url.replace('hunter2', 'hunter3') };
+    const wrong = targets(mail.url.replace('hunter2', 'hunter3'));
     const { code, out, err } = await runInProcess(wrong, 'notify', 'test');
     expect(code).toBe(1);
-    expect(out).toContain('email: not sent: the mail server refused the user or the password (535)');
+    expect(out).toContain('email: not sent: the mail server refuses the user or the password (535)');
     expect(out + err).not.toContain('hunter');
   });
 
   test('test without a target names the variables', async () => {
     const { code, err } = await runInProcess({}, 'notify', 'test');
     expect(code).toBe(1);
-    expect(err).toContain('NOTIFY_WEBHOOK_URL');
+    expect(err).toContain('NOTIFY_TARGETS');
   });
 
   test('status shows what is open', async () => {

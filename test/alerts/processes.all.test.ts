@@ -11,7 +11,12 @@ afterAll(() => slack[Symbol.asyncDispose]());
 
 test('an outage in which both processes were started is told, within a minute', async () => {
   const environment = {
-    ...{ DATABASE_URL: `postgres://nobody@127.0.0.1:${await freePort()}/none`, NOTIFY_SLACK_URL: slack.url, PORT: '0' },
+    ...{
+      DATABASE_URL: `postgres://nobody@127.0.0.1:${await freePort()}/none`,
+      NOTIFY_TARGETS: `ops=slack:${slack.url}`,
+      NOTIFY_ALERTS: 'ops',
+      PORT: '0',
+    },
     ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', WEBHOOK_SECRET: 'a-secret-of-alerts-0123456' },
   };
   const began = performance.now();
@@ -30,7 +35,8 @@ test('a break is told once by the processes that run, its remedy works, and its 
   const environment = {
     ...{ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: 'a-secret-of-alerts-0123456', PORT: '0' },
     ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', RULES_FILE: 'config/rules.yaml' },
-    NOTIFY_SLACK_URL: slack.url,
+    NOTIFY_TARGETS: `ops=slack:${slack.url}`,
+    NOTIFY_ALERTS: 'ops',
   };
   const processes = ['web', 'worker'].map((name) => program([name], environment));
   await expect.poll(() => processes.map(({ err }) => / is listening| processes its/.test(err()))).toEqual([true, true]);

@@ -139,8 +139,8 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
     ...quick,
     backend: 'postgres',
     environment: {
-      NOTIFY_WEBHOOK_URL: receiver.url,
-      NOTIFY_WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      NOTIFY_TARGETS: `ops=${receiver.url}#whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`,
+      NOTIFY_ALERTS: 'ops',
     },
   });
   await world.settled();

@@ -11,8 +11,7 @@ import { createStoryWorld, line } from './world.ts';
 const [slack, mail, crm] = await Promise.all([startHttpReceiver(), startMailReceiver(), startHttpReceiver()]);
 const world = await createStoryWorld({
   environment: {
-    NOTIFY_SMTP_URL: mail.url,
-    NOTIFY_TARGETS: `support=slack:${slack.url} office=mailto:a@example.com crm=${crm.url}#whsec_${'A'.repeat(44)}`,
+    NOTIFY_TARGETS: `support=slack:${slack.url} office=${mail.url}?to=a@example.com crm=${crm.url}#whsec_${'A'.repeat(44)}`,
   },
 });
 const { query, value, context } = world;
