@@ -7,8 +7,8 @@ import type { CallOptions, Operation } from './transport/operation.ts';
 import type { Transport } from './transport/transport.ts';
 
 /*
- * "Not found" and "not yours" are one answer (section 7), and a list of another account is a list too. So an account is checked
- * before the first request, and again before an absence is believed, or proves something (`confirm`):
+ * The service answers the same for "not found" and "not yours" (section 7), and another account has lists too. So the
+ * account is checked before the first request, and again before an absence is believed or proves something (`confirm`):
  *
  *   unchecked ──check──▶ recognized ──a check finds another account──▶ refused: no request is sent, nothing is believed
  *       ▲                    ▲ └─ checked again, and without an answer: recognized, but the absence proves nothing

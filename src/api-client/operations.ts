@@ -122,9 +122,9 @@ export const operations = {
      * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that isn't the
      * service's own) the message may have been sent: read the thread to find out, and never send it again for that reason.
      *
-     * The service refuses a `from` that isn't yours or has no SMS with `permission_denied`, and a destination without a rate or a
-     * request over a limit of section 8 with `invalid_request`.
-     * `skipped[].to` holds a recipient as given here; the service skips one that is no phone number as `invalid`.
+     * The service refuses a `from` that isn't yours or has no SMS with `permission_denied`, and a destination without a
+     * rate or a request over a limit of section 8 with `invalid_request`. `skipped[].to` holds a recipient as given
+     * here; the service skips one that isn't a phone number as `invalid`.
      */
     send: operation('POST /sms/messages', 'sms:send', {
       isOnce: true,

@@ -86,11 +86,11 @@ export function earliestRead(state = 't.state'): string {
 }
 
 /**
- * SQL of CTEs that mark the targets of a relation `referenced(kind, key, after_seconds, priority, delivery_id)` dirty. The last one,
- * `due`, has those to enqueue (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing
- * target keeps its back-off.
+ * SQL of CTEs that mark the targets of a relation `referenced(kind, key, after_seconds, priority, delivery_id)` dirty.
+ * The last CTE, `due`, has the targets to enqueue (`DueTargetRow`): those that were clean, and those that are due
+ * earlier than before. A failing target keeps its back-off.
  *
- * A target with a due read is marked too: that read may begin before this commits, and then it doesn't know of the change. Rows
+ * A target with a due read is marked too: that read may begin before this commits, and then it lacks the change. Rows
  * are locked in the order of their keys, so that concurrent batches can't deadlock.
  */
 export function markingDirty(): string {

@@ -20,18 +20,16 @@ export { type SendState, states } from './states.ts';
  * If the rule has `approve`, the gates lead from PLANNED or HELD to AWAITING_APPROVAL instead, which reserves nothing. A
  * person approves the text (PLANNED, and all gates again) or rejects it (DENIED), or it becomes EXPIRED.
  *
- * An operator may cancel one that isn't DISPATCHED yet: DENIED. So does a version of the rules that turns its rule off or lacks
- * it; any other leaves it its words. A send for a newer trigger supersedes one that isn't DISPATCHED yet: the older one becomes
- * DENIED.
+ * An operator may cancel a send that isn't DISPATCHED yet (DENIED). A new version of the rules does the same if it
+ * lacks the send's rule or turns it off; otherwise the send keeps its words. A send for a newer trigger supersedes one
+ * that isn't DISPATCHED yet: the older one becomes DENIED.
  *
  * A crash leaves PLANNED, HELD and AWAITING_APPROVAL unchanged. When the lease of RESERVED expires, the send is PLANNED
- * again: no request can have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only
- * way from UNKNOWN back to a request is a late answer to that same request which proves that nothing was sent.
+ * again: no request can have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The
+ * only way from UNKNOWN back to a request is a late answer to that same request that proves that nothing was sent.
  *
- * When the database went back in time, a PLANNED, HELD or RESERVED send that may have left in the lost time is UNKNOWN.
- *
- * A request that was answered as if it had no effect may have been charged all the same. If its message shows up in the thread,
- * the send is SENT, whatever state it went on to.
+ * The service may charge a request although it answered as if the request had no effect. If its message shows up in the
+ * thread, the send becomes SENT, whatever its state.
  *
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
@@ -41,10 +39,10 @@ export const isOpenSend = `(s.${isUnsentRow} or s.state = 'DISPATCHED' or (s.sta
 
 /** The allowed transitions from each state. Any other throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
-  PLANNED: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
-  HELD: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  PLANNED: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT'],
+  HELD: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT'],
   AWAITING_APPROVAL: ['PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
-  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
   DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
   UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
   NEEDS_HUMAN: ['SENT', 'NOT_SENT'],

@@ -8,9 +8,10 @@ import { dropWaitingActions } from '../rules/actions/action-states.ts';
 import { recordGaps } from '../sync/subscriptions/store.ts';
 
 /*
- * Postgres can go back in time: an asynchronous standby is promoted that lacks the last seconds, or a back-up is restored. Each report
- * of a process counts up in ops.last_report. A process that knows a higher count, or another server, has noticed it; one that was
- * started since knows nothing, so an operator tells it (`trunkline restored`).
+ * Postgres can go back in time: somebody promotes an asynchronous standby that lacks the last seconds, or restores a
+ * back-up. Each report of a process counts up in ops.last_report. A process that knows a higher count, or another
+ * server, notices the loss. A process that has started since knows nothing, so an operator tells it (`trunkline
+ * restored`).
  *
  *   noticed ─▶ recoverLostWrites: sends pause, rules act on nothing older, a gap opens and is searched
  *          ─▶ every process, at its next report: what it accepted lately is read again ─▶ an operator resumes the sends

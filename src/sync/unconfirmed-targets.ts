@@ -3,12 +3,13 @@ import type { Log } from '../shared/log.ts';
 import { type Loop, startLoop } from '../shared/loop.ts';
 
 /*
- * A forged delivery can refer to targets that don't exist, and each costs reads. Until it is read, it can't be told from a
- * new call or thread. So reads that find nothing are limited, which real traffic hardly has: a worker process makes at most
- * `maxMissed` a minute.
+ * A forged delivery can refer to targets that don't exist, and each of them costs reads. Before its first read, such a
+ * target looks like a new call or thread. So reads that find nothing are limited, and real traffic hardly has any: a
+ * worker process makes at most `maxMissed` a minute.
  *
- * Beyond that, and always for deliveries with many references, unconfirmed targets are moved behind all others when they are
- * claimed. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a second.
+ * Beyond that limit, and always for deliveries with many references, unconfirmed targets move behind all others when
+ * they are claimed. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a
+ * second.
  */
 
 /** More than all handlers of a process read at a time: no read is delayed while every target is found. */

@@ -21,9 +21,10 @@ import type { EntityRead, ReadResult } from './read-result.ts';
  *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, lists ─▶ record what follows ─▶ finish
  *                                            └──────────────── follow(…) ────────────────────▲
  *
- * What follows from a write is computed by the function that wrote it, which hands it to `follow`; `following` records it: triggers of
- * rules (`ops.rule_events`), days whose reports changed (`ops.rollup_markers`, `ops.send_markers`). Finishing makes the
- * follow-up reads due, such as the recordings of a call. After the commit the queues are told. No trigger of Postgres does anything.
+ * A function that writes also computes what follows from its write, and hands that to `follow`. `following` records it:
+ * triggers of rules (`ops.rule_events`), and days whose reports changed (`ops.rollup_markers`, `ops.send_markers`).
+ * Finishing makes the follow-up reads due, such as the recordings of a call. After the commit, the notifier enqueues
+ * them. No trigger of Postgres does anything.
  */
 
 /** A read to write and to finish in one transaction. */

@@ -31,9 +31,9 @@ import {
  *
  *   even ──▶ behind: reread its newest threads, then probe callers and candidates ──▶ even | unexplained | older
  *
- * Unexplained: the search didn't find the text. Only new callers are probed from then on. Older: the text is older than the mirror, so no
- * event was lost; a back-fill of threads may find it. Ahead: the service counts fewer, because texts were read elsewhere,
- * which no event announces; the line's threads are read again.
+ * Unexplained: the search didn't find the text; from then on, only new callers are probed. Older: the text is older
+ * than the mirror, so no event was lost; a back-fill of threads may find it. Ahead: the service counts fewer texts than
+ * the mirror, because somebody read texts elsewhere, which no event announces; the line's threads are read again.
  */
 
 export interface GapDetectionDeps {

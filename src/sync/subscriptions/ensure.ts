@@ -36,10 +36,11 @@ export interface SubscriptionDeps {
 }
 
 /**
- * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that address, or
- * creates one; repairs its state and type, and its address if the daemon created it or it has the previous secret; disables
- * duplicates. Never changes subscriptions of other people or of another receiver. If the service refuses, the outcome is
- * `to_create_by_hand`, and the other types continue. Records a gap if deliveries may have been lost since the last check.
+ * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that
+ * address, or creates one. Repairs its state and type, and its address if the daemon created it or it has the previous
+ * secret. Disables duplicates. Never changes subscriptions of other people or of another receiver. If the service
+ * refuses, the outcome is `to_create_by_hand`, and the other types continue. Records a gap if deliveries may have been
+ * lost since the last check.
  *
  * Rejects, after trying each type, when the service is unavailable.
  */
