@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { meaningOf, type Service } from '../api-client/client.ts';
 import { backfillCalls } from '../completeness/coverage/backfill.ts';
@@ -17,13 +16,13 @@ import {
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
-import { UserError, WrongUse } from '../shared/errors.ts';
+import { UserError } from '../shared/errors.ts';
 import { countOf, toTheSecond } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { typedNumber } from '../shared/phone-numbers.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
+import { readNumberList, refuseUnknownLines } from './number-list.ts';
 import type { Output } from './output.ts';
 import { createProgress, printNote } from './terminal.ts';
 
@@ -119,7 +118,7 @@ export async function backfillThreads({
   const progress = createProgress('pairs');
   let now = await readProgress();
   let movedAt = performance.now();
-  let refusal: Unread | undefined;
+  let refusal: Awaited<ReturnType<typeof refusalOf>>;
   while (now.underWay > 0 && performance.now() - movedAt < idleForMs) {
     refusal = await refusalOf(db, ['thread']);
     if (refusal !== undefined) break;
@@ -158,39 +157,23 @@ function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { re
 }
 
 /** The account's lines, for probing. If none is known, rejects with a `UserError` with reason and remedy. */
-export async function knownLines(db: Database): Promise<string[]> {
+async function knownLines(db: Database): Promise<string[]> {
   const lines = await ourLines(db);
   if (lines.length > 0) return lines;
   // If threads are refused too, the lines alone wouldn't help.
-  const { why, remedy } = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
-  throw new UserError(`No line of the account is known, so nothing can be probed: ${why}.`, { remedy });
-}
-
-/** Why something was not read, as the end of a sentence, and what to do. */
-interface Unread {
-  readonly why: string;
-  readonly remedy: string;
-}
-
-/** Why no lines are known although the service doesn't refuse them. */
-async function whyUnread(db: Database): Promise<Unread> {
-  const [target] = await query<{ last_error: string | null; was_read: boolean }>(
-    db,
-    sql`select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
+  const refused = await refusalOf(db, ['lines', 'thread']);
+  throw new UserError(
+    `No line of the account is known, so nothing can be probed${refused ? `: ${refused.why}` : ''}.`,
+    {
+      remedy: refused?.remedy ?? unreadRemedy,
+    },
   );
-  if (target?.last_error) {
-    return { why: `they cannot be read (${target.last_error})`, remedy: `Check the service with ${toType('doctor')}.` };
-  }
-  if (target?.was_read) {
-    const remedy = `Enable texting for a number in its portal, and run ${toType('resync lines')}.`;
-    return { why: 'the service lists none', remedy };
-  }
-  const remedy = `Run a worker (${toType('worker')}), which reads them when it starts.`;
-  return { why: 'they have not been read yet', remedy };
 }
+
+const unreadRemedy = `Run a worker (${toType('worker')}), which reads them when it starts; ${toType('doctor')} says what is in its way. If the service lists none, enable texting for a number in its portal, and run ${toType('resync lines')}.`;
 
 /** Why the first of these kinds whose reads are parked is refused. Undefined if none is parked. */
-async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<Unread | undefined> {
+async function refusalOf(db: Database, kinds: readonly TargetKind[]) {
   const [stream] = await query<{ reason: string; missing_scope: string | null }>(
     db,
     sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
@@ -200,61 +183,4 @@ async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<Un
   const { reason, missing_scope: scope } = stream;
   const { remedy } = meaningOf(scope === null ? { code: 'unauthenticated' } : { code: 'insufficient_scope', scope });
   return { why: `the service refuses (${maskNumbers(reason)})`, remedy };
-}
-
-/** An entry in a list of numbers: a number, and the line of ours to probe it with. Undefined means every line. */
-export interface ListedNumber {
-  readonly number: string;
-  readonly line: string | undefined;
-  /** The line number in the file, from 1. */
-  readonly row: number;
-}
-
-/**
- * Reads a file with one number per row and, optionally, a line of ours after a comma. Throws `WrongUse` listing the
- * invalid rows.
- */
-export async function readNumberList(file: string): Promise<ListedNumber[]> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a row.`);
-  });
-  return parseNumberList(text, file);
-}
-
-/** The rows of a list, without empty ones and comments (`#`). */
-export function parseNumberList(text: string, file: string): ListedNumber[] {
-  const bad: number[] = [];
-  const listed = text.split(/\r?\n/).flatMap((written, at) => {
-    const row = written.replace(/^\ufeff/, '').trim();
-    if (row === '' || row.startsWith('#')) return [];
-    const [given = '', ours = '', ...others] = row.split(/[,;\t]/);
-    const [number, line] = [typedNumber(given), ours.trim() === '' ? undefined : typedNumber(ours)];
-    const isRead = 'number' in number && (line === undefined || 'number' in line) && others.join('').trim() === '';
-    if (isRead) return [{ number: number.number, line: line?.number, row: at + 1 }];
-    bad.push(at + 1);
-    return [];
-  });
-  refuseRows(file, bad, 'write a phone number with its country code and, after a comma, a line of the account');
-  return listed;
-}
-
-/** Throws `WrongUse` for rows with a line that the account doesn't have. */
-export function refuseUnknownLines(file: string, listed: readonly ListedNumber[], ours: readonly string[]): void {
-  const unknown = listed.filter(({ line }) => line !== undefined && !ours.includes(line));
-  const rows = unknown.map(({ row }) => row);
-  refuseRows(
-    file,
-    rows,
-    `the account has no such line: ${[...new Set(unknown.map(({ line }) => line))].slice(0, 5).join(', ')}`,
-  );
-}
-
-const maxRows = 5;
-
-function refuseRows(file: string, rows: readonly number[], problem: string): void {
-  if (rows.length === 0) return;
-  const more = rows.length > maxRows ? ` and ${rows.length - maxRows} more` : '';
-  throw new WrongUse(
-    `${file}, ${rows.length === 1 ? 'line' : 'lines'} ${rows.slice(0, maxRows).join(', ')}${more}: ${problem}.`,
-  );
 }

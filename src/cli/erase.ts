@@ -1,5 +1,4 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
-import type { Context } from '../context.ts';
 import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
 import {
   type ErasableAtService,
@@ -21,28 +20,43 @@ export async function erase(given: string, flags: ConsentFlags & { atService?: b
   await using context = await openContext('erase', { needed: flags.atService ? api : [] });
   const { db } = context.database;
   await refuseOwnNumber(db, number);
+  const spellings = spellingsOf(number);
+  const masked = <Held extends ErasableAtService>(held: readonly Held[]): Held[] =>
+    held.map((each) => (spellings.includes(each.number) ? { ...each, number: `…${each.number.slice(-4)}` } : each));
   const held = flags.atService ? await listErasableAtService(db, number) : undefined;
+  const remaining = whatRemains(held !== undefined);
   const preview = await confirm(flags, async () => {
     const erasure = await previewErasure(db, number);
-    const left = remaining(context, held !== undefined);
-    const sentence = [report(erasure, false), ...wouldDelete(held, number), left.join('\n')].join('\n');
+    const there = held && masked(held);
     return {
-      sentence,
-      data: { ...erasure, ...(held && { atService: { held: named(held, number) } }), remaining: left },
+      sentence: [
+        rowsOf(erasure),
+        `This would be permanently deleted of ${erasure.number}. Rows of calls would stay, without the person.`,
+        ...(there ? ['This would be deleted at the service:', ...there.map(nameOf)] : []),
+        ...remaining,
+      ].join('\n'),
+      data: { ...erasure, ...(there && { atService: { held: there } }), remaining },
     };
   });
   if (preview) return preview;
   // At the service first: the list comes from the mirror, so an interrupted erasure can be repeated.
-  const atService = held && (await deleteAtService(context.service as Service, held));
+  const answers = held && (await deleteAtService(context.service as Service, held));
+  const there = answers && { deleted: masked(answers.deleted), refused: masked(answers.refused) };
   const erasure = await eraseNumber({ db, queues: context.queues }, number);
-  const left = remaining(context, held !== undefined);
-  const serviceResult = atService && {
-    atService: { deleted: named(atService.deleted, number), refused: named(atService.refused, number) },
-  };
   return {
-    json: { ...erasure, ...serviceResult, remaining: left, isDone: true },
-    text: [report(erasure, true), ...(atService ? deletedWords(atService, number) : []), ...left].join('\n'),
-    failed: atService !== undefined && atService.refused.length > 0,
+    json: { ...erasure, ...(there && { atService: there }), remaining, isDone: true },
+    text: [
+      rowsOf(erasure),
+      `${erasure.number} is erased and will not be stored again.`,
+      ...(there
+        ? [
+            `Deleted at the service: ${there.deleted.length}. Refused there: ${there.refused.length}.`,
+            ...there.refused.map((each) => `${nameOf(each)}: ${each.reason}`),
+          ]
+        : []),
+      ...remaining,
+    ].join('\n'),
+    failed: there !== undefined && there.refused.length > 0,
   };
 }
 
@@ -57,58 +71,26 @@ async function deleteAtService(service: Service, held: readonly ErasableAtServic
   }
 }
 
-function report({ number, removed }: Erasure, isDone: boolean): string {
+function rowsOf({ number, removed }: Erasure): string {
   const places = Object.entries(removed).sort(([a], [b]) => (a < b ? -1 : 1));
-  if (places.length === 0) {
-    return isDone
-      ? `Nothing of ${number} was left to delete; it will not be stored again.`
-      : `Nothing of ${number} is stored; from now on nothing would be.`;
-  }
-  const verdict = isDone
-    ? `${number} is erased and will not be stored again.`
-    : `This would be permanently deleted of ${number}. Rows of calls would stay, without the person.`;
-  return `${renderColumns(['table', 'rows'], places)}\n\n${verdict}`;
+  return places.length === 0 ? `No row of ${number} is held.` : `${renderColumns(['table', 'rows'], places)}\n`;
+}
+
+function nameOf({ line, number, messageId }: ErasableAtService): string {
+  return `- ${messageId === undefined ? '' : `the text ${messageId} in `}the thread ${line}/${number}`;
 }
 
 /** What an erasure can't remove, one sentence each. */
-function remaining({ settings }: Context, isAtService: boolean): string[] {
+function whatRemains(isAtService: boolean): string[] {
   return [
     'What this does not erase:',
     isAtService
-      ? '- the service: it keeps calls, recordings and transcripts, which its API cannot delete, and what it refused. Delete them in its portal.'
+      ? '- the service: it keeps calls, recordings and transcripts, which its API can’t delete, and what it refused. Delete them in its portal.'
       : `- the service: nothing was deleted there. ${toType('erase <number> --at-service')} deletes the texts there; delete calls, recordings and transcripts in its portal.`,
     '- back-ups, replicas, exports, and logs of other programs.',
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
-    settings.redisUrl !== undefined &&
-      '- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).',
+    '- of a Redis, its append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).',
     '- numbers in what others wrote or said: texts, transcripts, notes, names and the rules file.',
     '- the planner’s statistics in Postgres, until it analyzes the tables again (ANALYZE).',
-  ].filter((each) => each !== false);
-}
-
-function wouldDelete(held: readonly ErasableAtService[] | undefined, number: string): string[] {
-  if (held === undefined) return [];
-  return ['This would be deleted at the service:', ...held.map((each) => `- ${nameOf(each, number)}`)];
-}
-
-function deletedWords({ deleted, refused }: ServiceErasure, number: string): string[] {
-  return [
-    `Deleted at the service: ${deleted.length}.`,
-    ...(refused.length > 0 ? ['The service refused to delete these:'] : []),
-    ...refused.map((each) => `- ${nameOf(each, number)}: ${each.reason}`),
   ];
-}
-
-/** The deletions as JSON, with the person's number masked. */
-function named<Held extends ErasableAtService>(held: readonly Held[], number: string): Held[] {
-  return held.map((each) => ({ ...each, number: maskedOf(each, number) }));
-}
-
-function nameOf(held: ErasableAtService, number: string): string {
-  const thread = `${held.line}/${maskedOf(held, number)}`;
-  return held.messageId === undefined ? `the thread ${thread}` : `the text ${held.messageId} in the thread ${thread}`;
-}
-
-function maskedOf(held: ErasableAtService, number: string): string {
-  return spellingsOf(number).includes(held.number) ? `…${held.number.slice(-4)}` : held.number;
 }

@@ -282,7 +282,7 @@ test('a person is erased after a look', async () => {
   const why = 'Nothing was done, since there is no terminal to ask on: --yes confirms';
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(why) });
   const said =
-    /^Nothing of …7777 was left to delete; it will not be stored again\.\n+What this does not erase:\n- the service/;
+    /^No row of …7777 is held\.\n…7777 is erased and will not be stored again\.\nWhat this does not erase:\n- the service/;
   expect(await run(['erase', number, '--yes'])).toMatchObject({ code: 0, out: expect.stringMatching(said) });
   const again = await run(['resync', 'thread', '18005550100/15550107777']);
   const words = '…7777 is not read: one of its participants was erased';

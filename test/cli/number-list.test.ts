@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseNumberList, refuseUnknownLines } from '../../src/cli/backfill.ts';
+import { parseNumberList, refuseUnknownLines } from '../../src/cli/number-list.ts';
 
 describe('a list of numbers', () => {
   test('holds numbers as people write them, with or without a line of ours', () => {
