@@ -24,7 +24,8 @@ export async function printList(name: string, filters: readonly string[]): Promi
   );
   await using database = await openDatabase('list');
   const found = await readList(list, { ...database, zone: database.settings.timeZone }, query);
-  const columns = found.columns.filter(({ name }) => !list.hidden?.includes(name));
+  // Ids are what other commands take.
+  const columns = found.columns.filter(({ name }) => /(_id|^thread)$/.test(name) || !list.hidden?.includes(name));
   const cell = ({ name, type }: Column, row: Row) =>
     type === 'moment' && row[name] ? toTheSecond(new Date(row[name]), database.settings.timeZone) : (row[name] ?? '');
   const rows = found.rows.map((row) => columns.map((column) => cell(column, row)));
