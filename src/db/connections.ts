@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Log } from '../shared/log.ts';
-import { limitReached } from './limits.ts';
-import { describeRefusal, isVagueRefusal } from './refusals.ts';
+import { describeRefusal, isFull, isVagueRefusal } from './refusals.ts';
 import { isPooled, refuseSharedSessions, type SessionOverrides, setUpSession } from './session.ts';
 
 const connectMs = 5_000;
@@ -114,7 +113,7 @@ class RetryingPool extends Pool {
       try {
         return this.#replacedIfReadOnly(await super.connect());
       } catch (error) {
-        const refusal = limitReached(error) ?? (isVagueRefusal(error) ? describeRefusal(error) : undefined);
+        const refusal = isFull(error) || isVagueRefusal(error) ? describeRefusal(error) : undefined;
         if (!refusal) throw error;
         this.#warn(`${refusal.sentence} ${refusal.remedy}`);
         if (performance.now() + pause > deadline || this.ending) throw error;

@@ -35,22 +35,6 @@ export function shareConnections(
   return { total, main: rest - jobs, producers, jobs };
 }
 
-const tooManyConnections = '53300';
-
-/** The limit that refused a connection, and the remedy. Undefined for any other error. */
-export function limitReached(error: unknown): { readonly sentence: string; readonly remedy: string } | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (!('code' in error) || error.code !== tooManyConnections) return limitReached(error.cause);
-  const [, kind, name] = /for (role|database) "(.*)"/.exec(error.message) ?? [];
-  const limit =
-    kind === undefined ? 'max_connections of the server' : `the limit (ALTER ${kind.toUpperCase()} … CONNECTION LIMIT)`;
-  const whose = kind === undefined ? 'the server' : `the ${kind} "${name}"`;
-  return {
-    sentence: `Postgres takes no more connections: all that ${whose} allows are open (${error.message}).`,
-    remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise ${limit}; where the host sets it, take a larger plan.`,
-  };
-}
-
 /** A connection limit, and how many of its connections other programs use. */
 export interface ConnectionLimit {
   /** Used within a sentence, for example `the role "app"`. */
