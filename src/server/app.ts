@@ -5,7 +5,7 @@ import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { createErrorHandler, sendSentence } from './errors.ts';
-import { securityHeaders, serveAssets } from './page.ts';
+import { serveAssets } from './page.ts';
 
 export interface Listening {
   /** The address it listens on. */
@@ -75,9 +75,6 @@ export async function listen(
       log.warn({ maxHeaderBytes }, 'A request was refused (431): its headers, such as cookies, are too large');
   });
   app.removeAllContentTypeParsers();
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(securityHeaders);
-  });
   app.setNotFoundHandler(answerNotFound);
   app.setErrorHandler(createErrorHandler(log));
   serveAssets(app);

@@ -6,6 +6,7 @@ import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { sendSentence } from './errors.ts';
+import { privately } from './page.ts';
 
 const linkSeconds = 3_600;
 /** How long a browser stays signed in. */
@@ -58,10 +59,8 @@ export function createGuard({
      * the cookie of a signed-in browser. Answers of the scope must not be cached.
      */
     protect(scope: FastifyInstance): void {
-      scope.addHook('onSend', async (_request, reply) => {
-        reply.header('cache-control', 'no-store');
-      });
       scope.addHook('onRequest', async (request, reply) => {
+        reply.headers(privately);
         const signIn = signInBy(request);
         if (signIn === undefined) return refuse(request, reply, request.headers.authorization !== undefined);
         signIns.set(request, signIn);
@@ -71,7 +70,7 @@ export function createGuard({
     serveSignIn(app: FastifyInstance, publicUrl: string | undefined): void {
       app.get<{ Querystring: { code?: unknown } }>('/sign-in', { exposeHeadRoute: false }, async (request, reply) => {
         const code = String(request.query.code ?? '');
-        reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+        reply.headers({ ...privately, 'referrer-policy': 'no-referrer' });
         if (adminToken === undefined) return refuse(request, reply, false);
         if (isPass(adminToken, 'link', code)) {
           const secure = isHttps(request, publicUrl) ? '; Secure' : '';

@@ -5,7 +5,7 @@ import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { html } from './html.ts';
-import { answerPage, link, renderPage } from './page.ts';
+import { answerPage, link, privately, renderPage } from './page.ts';
 
 /** What the reader did wrong, or what is not there. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
@@ -54,7 +54,7 @@ export function sendSentence(
   sentence: string,
   toPrograms = sentence,
 ): FastifyReply {
-  reply.header('cache-control', 'no-store');
+  reply.headers(privately);
   if (request.routeOptions.url?.endsWith('.csv')) return reply.type('text/plain; charset=utf-8').send(sentence);
   if (!wantsPage(request)) return reply.type('application/json; charset=utf-8').send({ error: toPrograms });
   const page = renderPage({ title: sentence, parts: [html`<p>${link('/', 'Status')}</p>`] });

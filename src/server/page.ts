@@ -18,16 +18,20 @@ const script = assetOf('page.js', 'text/javascript');
 export function serveAssets(app: FastifyInstance): void {
   for (const { path, text, type } of [style, script]) {
     app.get(path, (_request, reply) =>
-      reply.type(`${type}; charset=utf-8`).header('cache-control', 'public, max-age=31536000, immutable').send(text),
+      reply
+        .type(`${type}; charset=utf-8`)
+        .headers({ 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' })
+        .send(text),
     );
   }
 }
 
 /**
- * What browsers may do with any answer of ours: run our script, use our style, play our media, and nothing else. No
- * other page can frame it. Forms must send an Origin, without which actions are refused.
+ * Of what only whoever signed in may see: nobody stores it. Browsers run our script, use our style, play our media, and nothing
+ * else. No other page can frame it. Forms must send an Origin, without which actions are refused.
  */
-export const securityHeaders = {
+export const privately = {
+  'cache-control': 'no-store',
   'content-security-policy': [
     "default-src 'none'",
     ...["script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src 'self'", "connect-src 'self'"],
