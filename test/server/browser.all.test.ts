@@ -119,6 +119,23 @@ describe('lists and records', () => {
   });
 });
 
+test('on a telephone three taps lead from a number to why no rule answered', async () => {
+  const { tab } = await open('/', { width: 390, hasTouch: true, isMobile: true });
+  const number = (
+    await facts.query(`select min(number) as number from warehouse.sms_messages where body like '%lamp%'`)
+  )[0]?.number;
+  await tab.getByRole('searchbox').tap();
+  // A part of it, so that there is something to choose.
+  await tab.keyboard.type(String(number).slice(0, 8));
+  await tab.keyboard.press('Enter');
+  await tab.getByRole('link', { name: String(number) }).tap();
+  expect(await tab.locator('h1').innerText()).toContain(`Texts with ${number}`);
+  await tab.getByRole('link', { name: 'why' }).first().tap();
+  expect(await tab.locator('h1').innerText()).toMatch(/^No rule/);
+  expect(await tab.locator('main').innerText()).toContain('Where is my lamp?');
+  expect(await widthOf(tab)).toBe(390);
+});
+
 describe('the reports', () => {
   const paths = ['/reports?days=30', '/reports/calls', '/reports/busiest-hours', '/reports/calls-one-by-one'];
 

@@ -41,12 +41,12 @@ export async function simulateDraft(db: Database, draft: RuleSet, view: View): P
       html` Only the newest ${quantity(maxEvents)} texts or calls are simulated here: <code>${commandName} rules simulate</code> has no limit.`
     }</p>`,
     'outcome',
-  )}${renderTable('Simulation', { columns, rows }, { wide: ['tried', 'notes'] }, view.zone)}
+  )}${renderTable('Simulation', { columns, rows }, { wide: ['tried', 'notes'], show: { cost_at_most: (cost) => cost } }, view.zone)}
 ${acted.length === 0 ? soft('No rule would have matched.') : html`<section class="card">${acted.map((each) => examplesOf(each, view))}</section>`}`;
 }
 
 function figuresOf({ matched, messages, micros }: Pick<Report, 'matched' | 'messages' | 'micros'>): Row {
-  return { matched: quantity(matched), texts: quantity(messages), cost_at_most: dollars(micros) };
+  return { matched: String(matched), texts: String(messages), cost_at_most: dollars(micros) };
 }
 
 function rowOf(report: RuleReport): Row {
