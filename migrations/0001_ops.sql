@@ -1,10 +1,10 @@
--- The mirror of the telephony account. Every row was read through the API. NULL means that the service did not report the value.
+-- The mirror of the telephony account. Every row was read through the API. NULL means that the service didn't report the value.
 create schema warehouse;
 -- Links that work without a login: whoever has one can play or see its content. Only the daemon reads this schema.
 create schema secrets;
 -- The state of the daemon: deliveries, sync targets, coverage, sends, rules, processes.
 create schema ops;
--- Precomputed sums and matches for the views of reporting, updated by the workers. Do not query them directly.
+-- Precomputed sums and matches for the views of reporting, updated by the workers. Don't query them directly.
 create schema rollups;
 -- For BI tools: facts (fct_), dimensions (dim_), totals, and definitions that the owner may change.
 create schema reporting;
@@ -15,7 +15,7 @@ create sequence ops.fetch_seq as bigint;
 create table ops.migrations (
   name text primary key, -- Name of the file in the folder migrations, without .sql.
   applied_at timestamptz not null default now(),
-  text_hash text not null -- When the text is edited, which only happens before the first release, the database cannot be upgraded.
+  text_hash text not null -- When the text is edited, which only happens before the first release, the database can't be upgraded.
 );
 
 -- Locks for work that only one process may do at a time. Only the daemon may read the table; any role could take an advisory lock.
@@ -46,20 +46,20 @@ create table ops.processes (
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_failing_from timestamptz, -- Since when every request has failed, if that lasts or its circuit breaker is open.
-  account_problem text, -- Why the account that answers is not the mirrored one.
+  account_problem text, -- Why the account that answers isn't the mirrored one.
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.
   disk_full_at timestamptz, -- When Postgres last refused a write because its disk was full.
   read_only_at timestamptz, -- When one of its sessions was last read-only.
-  is_refusing boolean not null default false -- The last delivery could not be stored, less than a minute ago.
+  is_refusing boolean not null default false -- The last delivery couldn't be stored, less than a minute ago.
 );
 
--- By which processes notice that the database went back in time: a standby was promoted that lacked the last seconds, or a back-up was
--- restored.
+-- Shows processes that the database went back in time: somebody promoted a standby that lacked the last seconds, or restored a
+-- back-up.
 create table ops.last_report (
   is_only boolean default true primary key check (is_only),
   report_count bigint not null default 0, -- Of all processes. A lower number than before shows that the database went back.
-  reported_at timestamptz not null default now(), -- What was written after it may be lost when the database goes back.
-  lost_from timestamptz, -- Start of the last time whose writes are lost.
+  reported_at timestamptz not null default now(), -- Later writes may be lost when the database goes back.
+  lost_from timestamptz, -- Start of the last period whose writes are lost.
   noticed_at timestamptz -- Its end.
 );
 insert into ops.last_report default values;
@@ -67,24 +67,24 @@ insert into ops.last_report default values;
 -- The mirrored account, recognized by its calls, lines and users. While another account answers, nothing is read.
 create table ops.account (
   is_only boolean default true primary key check (is_only),
-  recognized_at timestamptz, -- Start of the last check that recognized it. Calls read after it cannot be used to recognize it yet.
-  accepted_at timestamptz, -- When the operator last accepted the account. Data read earlier is not used to recognize it.
+  recognized_at timestamptz, -- Start of the last check that recognized it. Calls read after it can't be used to recognize it yet.
+  accepted_at timestamptz, -- When the operator last accepted the account. Data read earlier isn't used to recognize it.
   is_sandbox boolean not null default false -- The mirror follows the resets of the sandbox that start runs.
 );
 
 -- Alerts
 
--- Findings of health checks, from the first evaluation on. An alert that did not last is deleted; one that ended is kept for 30 days.
+-- Findings of health checks, from the first evaluation on. An alert that didn't last is deleted; an ended one is kept for 30 days.
 create table ops.alerts (
   alert_id uuid primary key default gen_random_uuid(),
   check_name text not null,
   level text not null check (level in ('warning', 'problem')), -- The highest so far.
   sentence text not null, -- As sent: without numbers, names and messages of others.
   remedy text not null,
-  known_at timestamptz not null, -- Since when it is known to be so.
+  known_at timestamptz not null, -- When it was first known.
   found_at timestamptz not null default now(), -- First evaluation that found it.
   begun_at timestamptz, -- When it had lasted long enough to be sent.
-  missed_at timestamptz, -- First of the latest evaluations that did not find it; NULL while it is found.
+  missed_at timestamptz, -- First of the latest evaluations that didn't find it; NULL while it is found.
   ended_at timestamptz -- When it had been over long enough.
 );
 create unique index alerts_open on ops.alerts (check_name) where ended_at is null;
@@ -126,14 +126,14 @@ create index deliveries_unrecognized on ops.deliveries (delivery_id) where not i
 create table ops.sync_targets (
   kind text not null, -- thread, call, recordings, transcripts, or a list of the account such as users.
   key text not null, -- line/number[/participants], a call id, or "all".
-  dirty_version bigint not null default 1, -- Raised by every reference, unless a pending read has not started yet.
+  dirty_version bigint not null default 1, -- Raised by every reference, unless a pending read hasn't started yet.
   claimed_version bigint not null default 0, -- dirty_version when the newest read started.
   clean_version bigint not null default 0, -- dirty_version when the newest applied read started.
   due_at timestamptz not null default now(),
-  enqueued_at timestamptz not null default now(), -- When a job was last enqueued. If that was too long ago, the sweep reads it.
+  enqueued_at timestamptz not null default now(), -- When a job was last enqueued. If that was too long ago, the sweep reads the target.
   read_at timestamptz,
   attempts integer not null default 0,
-  misses integer not null default 0, -- Reads in a row that did not find it.
+  misses integer not null default 0, -- Reads in a row that didn't find it.
   -- Of its last read: gone after three spaced 404, forbidden 403, refused 400.
   state text not null default 'active' check (state in ('active', 'gone', 'forbidden', 'refused')),
   last_error text,
@@ -188,7 +188,7 @@ create table ops.coverage (
   attempts integer not null default 0, -- In a row, without proof.
   checked_at timestamptz,
   proven_at timestamptz,
-  last_error text, -- Why the last attempt did not prove it.
+  last_error text, -- Why the last attempt didn't prove it.
   primary key (stream, from_at)
 );
 create index coverage_due on ops.coverage (due_at) where due_at < 'infinity';
@@ -227,7 +227,7 @@ create table ops.gaps (
 );
 create index gaps_open on ops.gaps (stream, next_try_at) where filled_at is null;
 
--- Pairs of a line and a number that may have a conversation. The API cannot list conversations, so each pair is probed.
+-- Pairs of a line and a number that may have a conversation. The API can't list conversations, so each pair is probed.
 create table ops.thread_candidates (
   line text not null,
   number text not null,
@@ -241,15 +241,15 @@ create index thread_candidates_open on ops.thread_candidates (line, evidence_at)
 
 -- Attribution of calls to users and groups by searches
 
--- Local days for which the service was asked, by queue, huntgroup and user, which calls they took part in. Done in the following night,
--- with few requests.
+-- Local days for which the service was asked which calls each queue, huntgroup and user took part in. The following night asks, with
+-- few requests.
 create table ops.attribution_days (
   local_date date primary key,
   claimed_until timestamptz not null, -- End of a lease.
   read_again_at timestamptz, -- When the calls that differed were marked; the day is asked once more after that.
   finished_at timestamptz,
   problem text, -- Why some of them attributed no calls.
-  -- What the service lists by one of them, or by direction and status, and what is held: kind, name, theirs, ours, callIds.
+  -- Where the service's listing and the mirror differ, by one of them or by direction and status: kind, name, theirs, ours, callIds.
   differences jsonb not null default '[]'
 );
 

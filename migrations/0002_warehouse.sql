@@ -77,8 +77,8 @@ create table warehouse.sms_conversations (
   last_inbound_at timestamptz, -- Newest message of the other party.
   last_outbound_at timestamptz, -- Newest message of ours.
   last_direction text, -- Direction of the newest message: in or out. None of these times counts reactions.
-  message_count integer not null default 0, -- Mirrored messages that are not deleted.
-  -- As last observed; NULL = never observed. The API cannot read this state, so it is only known from answers to our own requests.
+  message_count integer not null default 0, -- Mirrored messages that aren't deleted.
+  -- As last observed; NULL = never observed. The API can't read this state, so it is only known from answers to our own requests.
   is_resolved boolean,
   resolved_by bigint, -- User credited with the resolve; NULL when an integration did.
   resolved_at timestamptz, -- When it was resolved.
@@ -126,7 +126,7 @@ create table warehouse.sms_messages (
   sent_at timestamptz, -- When it was sent.
   is_read boolean, -- Whether the credential's own user has read it; see sms_message_reads for the others.
   sent_by bigint, -- User who sent it; NULL for inbound and for integrations.
-  delivery_status text, -- The carrier's own status. NULL = not reported yet, which does not mean failed.
+  delivery_status text, -- The carrier's own status. NULL = not reported yet, which doesn't mean failed.
   delivery_error text, -- The carrier's failure detail; empty on success.
   delivery_at timestamptz, -- When the carrier reported it.
   group_participants text[], -- Participants of a group message as listed.
@@ -143,8 +143,8 @@ create table warehouse.sms_messages (
   is_reaction boolean,
   send_id uuid, -- The ledger's send that produced it; NULL for texts by people and other integrations.
   is_read_by_others boolean not null default false, -- Whether another user had read it while is_read was false.
-  body_length integer, -- Length in characters of a body removed by RETENTION_DAYS; NULL if it was not removed.
-  -- Segments of a body removed by RETENTION_DAYS, as estimated by reporting.sms_segments; NULL if it was not removed.
+  body_length integer, -- Length in characters of a body removed by RETENTION_DAYS; NULL if it wasn't removed.
+  -- Segments of a body removed by RETENTION_DAYS, as estimated by reporting.sms_segments; NULL if it wasn't removed.
   body_segment_count integer,
   like warehouse.provenance including defaults including comments,
   primary key (conversation_id, message_id)
@@ -210,7 +210,7 @@ create table warehouse.sms_unread_snapshots (
   observed_at timestamptz not null, -- When the service was read.
   reported_count integer not null, -- Unread inbound texts that the service counts.
   held_count integer not null, -- Mirrored unread inbound texts, and those not stored because their sender was erased.
-  -- even; behind: the service counts more, and the missing texts are being searched for; unexplained: they were not found; older: they are
+  -- even; behind: the service counts more, and the missing texts are being searched for; unexplained: they weren't found; older: they are
   -- older than the mirror; ahead: the service counts fewer because texts were read elsewhere, so threads are read again.
   state text not null check (state in ('even', 'behind', 'unexplained', 'older', 'ahead')),
   unchanged_until timestamptz, -- When a read last found the same counts.
@@ -275,7 +275,7 @@ create table warehouse.calls (
   external_number text, -- The other party's number, normalised; NULL on internal calls.
   account_number text, -- The account's own number on the call, normalised.
   is_internal boolean, -- True when both ends belong to the account: the other party has an extension, or a number of the account.
-  reached_person boolean, -- True when a person answered, false when none did; NULL = the status does not say.
+  reached_person boolean, -- True when a person answered, false when none did; NULL = the status doesn't say.
   legs_fetched_at timestamptz, -- When the legs were last read.
   leg_count smallint, -- Number of mirrored legs; NULL = never read.
   recordings_fetched_at timestamptz, -- When the recordings were last read.
@@ -297,7 +297,7 @@ create index calls_external_number on warehouse.calls (external_number, started_
 create index calls_unanswered on warehouse.calls (started_at) where status in ('missed', 'voicemail');
 create index calls_erased on warehouse.calls (call_id) where is_erased;
 
--- Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported. Unknown keys are in extra.
+-- Legs of a call, in the order listed. The API doesn't document their fields: each is NULL unless reported. Unknown keys are in extra.
 create table warehouse.call_legs (
   call_id text not null, -- The call.
   leg_key text not null, -- The leg's uniqueId, or # and its position if it has none.
@@ -336,7 +336,7 @@ create table warehouse.recordings (
   primary key (call_id, unique_id)
 );
 
--- The service's analysis of a recorded leg. A NULL score means not analysed; it does not mean zero.
+-- The service's analysis of a recorded leg. A NULL score means not analysed; it doesn't mean zero.
 create table warehouse.transcripts (
   transcript_id bigint primary key, -- The service's id.
   call_id text not null, -- The call, shared by all its transcripts.
@@ -345,7 +345,7 @@ create table warehouse.transcripts (
   -- How the leg was found: exact, substring, single_leg; ambiguous or none = not found.
   leg_pairing text not null default 'none' check (leg_pairing in ('exact', 'substring', 'single_leg', 'ambiguous', 'none')),
   segment_count integer, -- Utterances.
-  -- Summary; NULL when summarisation did not run. RETENTION_DAYS removes it together with the main points and all notes.
+  -- Summary; NULL when summarisation didn't run. RETENTION_DAYS removes it together with the main points and all notes.
   short_summary text,
   bullet_points text[], -- Main points.
   call_purpose text, -- The account's own vocabulary.

@@ -1,4 +1,4 @@
--- Links to audio and to files attached to texts. They do not expire, and whoever has one can play or fetch its content.
+-- Links to audio and to files attached to texts. They don't expire, and whoever has one can play or fetch its content.
 -- Pages play them through the server. RETENTION_DAYS deletes them.
 create table secrets.links (
   kind text not null check (kind in ('recording', 'file')),

@@ -14,7 +14,7 @@ create table ops.sends (
   -- PLANNED, HELD, AWAITING_APPROVAL, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
   state text not null default 'PLANNED' check (state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN', 'DENIED', 'EXPIRED', 'NEEDS_HUMAN')),
   reason text, -- A code and sometimes a detail: gate:…, dry_run, or the service's answer.
-  fence integer not null default 0, -- Raised by each reservation. A worker with an older value cannot change the row.
+  fence integer not null default 0, -- Raised by each reservation. A worker with an older value can't change the row.
   tries integer not null default 0, -- Requests that provably had no effect, without 429 answers.
   due_at timestamptz not null default now(), -- For RESERVED and DISPATCHED, the end of the lease.
   enqueued_at timestamptz not null default '-infinity', -- When a worker last took it up.
@@ -28,7 +28,7 @@ create table ops.sends (
   reserved_micros bigint not null default 0,
   settled_micros bigint, -- Micro-dollars charged. NULL = not reported: it counts with its worst case.
   budget_date date, -- UTC.
-  message_id bigint, -- What it became; NULL when the gateway returned no id and no message matched.
+  message_id bigint, -- The message that it became; NULL when the gateway returned no id and no message matched.
   is_reconciled boolean not null default false, -- Its answer was lost or a refusal, but its message was found in the thread.
   approved_at timestamptz, -- ops.send_events says by whom.
   linked_at timestamptz, -- When warehouse.sms_messages.send_id was set.
@@ -83,10 +83,10 @@ create table ops.send_control (
   is_only boolean default true primary key check (is_only),
   is_paused boolean not null default false,
   pause_reason text, -- Why it was paused; or who resumed.
-  -- ledger: three unknown outcomes within ten minutes; it ends its own pause. recovery: the database had gone back.
+  -- ledger: three unknown outcomes within ten minutes; it ends its own pause. recovery: the database went back in time.
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
-  acts_after timestamptz not null default '-infinity', -- Rules act on nothing older: the database had gone back then.
+  acts_after timestamptz not null default '-infinity', -- Rules act on nothing older: the database went back in time then.
   highest_unit_micros bigint not null default 0, -- Of a segment, within a day of the newest such answer: the minimum of every reservation.
   highest_unit_at timestamptz not null default '-infinity' -- When it was charged last. It counts for a day.
 );
@@ -117,7 +117,7 @@ from warehouse.sms_messages m
 where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure') and (m.from_number = m.number or not exists (
   select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
 union all
--- A group goes by the number of one member, whoever speaks in it. Apart from the others, so that an index on either number serves.
+-- A group is filed under the number of one member, whoever writes in it. A separate select, so that an index on either number serves.
 select m.from_number, m.line, coalesce(m.sent_at, m.first_seen_at), m.first_seen_at, m.opt_out_verdict, 'text', m.deleted_at is not null,
   m.conversation_id, m.message_id
 from warehouse.sms_messages m

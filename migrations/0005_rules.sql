@@ -1,11 +1,11 @@
--- Each text of the rules that was applied. In force, for all workers, is the newest.
+-- Each text of the rules that was applied. The newest is in force for all workers.
 create table ops.rule_versions (
   version integer primary key,
   body text not null,
   applied_at timestamptz not null default clock_timestamp(), -- When it came into force.
   applied_by text not null, -- A name, or RULES_FILE.
   why text,
-  file_hash text, -- Of RULES_FILE: a file that did not change is not applied again.
+  file_hash text, -- Of RULES_FILE: a file that didn't change isn't applied again.
   rules jsonb not null default '[]', -- Name, trigger and mode of each, in order, and whether it depends on hours in TIME_ZONE.
   limits jsonb not null default '{}', -- Sends a day, and micro-dollars.
   since jsonb not null default '{}' -- Since when each rule has been in force without interruption, by name, trigger and idle time.
@@ -32,7 +32,7 @@ create table ops.rule_runs (
   version text not null,
   trigger_kind text not null,
   trigger_key text not null, -- conversation/message, a call id, a transcript id.
-  trigger_at timestamptz not null, -- When it happened, or with after so much later. The facts are from that time.
+  trigger_at timestamptz not null, -- When it happened, plus after_seconds. The facts are from that time.
   after_seconds integer, -- From the event to trigger_at.
   evaluated_at timestamptz not null default clock_timestamp(),
   conversation_id bigint, -- The conversation, if there is one.
@@ -66,7 +66,7 @@ create table ops.rule_actions (
   tries integer not null default 0,
   due_at timestamptz not null default now(),
   claimed_until timestamptz not null default '-infinity', -- End of a lease.
-  begun_at timestamptz, -- When a request that must not be repeated, or to tell a target something, was permitted.
+  begun_at timestamptz, -- When a request was permitted that must not be repeated, or that tells a target something.
   settled_at timestamptz,
   primary key (run_id, ordinal)
 );

@@ -1,6 +1,6 @@
 -- What became of a text: NULL for one that came in; blocked, no_receipt, delivered, in_flight, failed, unknown or unmapped. mapped is the
--- class of its word in reporting.delivery_status_map, which decides. A word that is not mapped is failed when the carrier gave an error
--- with it, or when it says so itself (undelivered, failed, rejected, landline, invalid and so on); else unmapped, which does not count as
+-- class of its word in reporting.delivery_status_map, which decides. A word that isn't mapped is failed when the carrier gave an error
+-- with it, or when it says so itself (undelivered, failed, rejected, landline, invalid and so on); else unmapped, which doesn't count as
 -- failed.
 create or replace function reporting.delivery_class(direction text, is_blocked boolean, delivery_status text, delivery_error text, mapped text) returns text
 language sql immutable parallel safe as $$

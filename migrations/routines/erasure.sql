@@ -20,7 +20,7 @@ $$;
 
 -- Whether anybody was ever erased. No erasure removes rows before the transaction ends.
 -- Transactions that write to the mirror share these locks. An erasure takes its table in exclusive mode once after it committed
--- its hash, to wait for the writers that may not know it; who learns the users of extensions takes the other, to credit all calls.
+-- its hash, to wait for writers that may not know the hash; a process that credits calls to new users of extensions takes the other.
 -- Shared row locks would write to one row on every transaction, and any role may take an advisory lock. The check is a separate
 -- statement, so it sees what was committed while it waited.
 create or replace function ops.hold_erasures() returns boolean
@@ -30,7 +30,7 @@ begin
   return exists (select from ops.erasures);
 end $$;
 
--- Which erasures there are, in short. Not the newest id alone: when the database goes back in time, ids are used again.
+-- Identifies the set of erasures. The newest id alone wouldn't: when the database goes back in time, ids are used again.
 create or replace function ops.erasures_state() returns text
 language sql stable as $$
   select coalesce((select erasure_id || ' ' || number_hash from ops.erasures order by erasure_id desc limit 1), '')

@@ -2,7 +2,7 @@
 -- (SEATTLE WA, Ontario), and for a number.
 create or replace function reporting.person_name(shown text) returns text
 language plpgsql immutable strict parallel safe as $$
-  -- Carriers fill the name of a caller whom they do not know with a placeholder, the place of the number, or the number. In PL/pgSQL,
+  -- Carriers fill the name of a caller whom they don't know with a placeholder, the place of the number, or the number. In PL/pgSQL,
   -- where the lists are read once in a session: views call it for each row.
 declare
   plain constant text := trim(regexp_replace(translate(upper(left(shown, 200)), 'ÀÂÉÈÊÍÓÔÚÑ', 'AAEEEIOOUN'), '[^A-Z0-9\u00c0-\uffff\U00010000-\U0010ffff]+', ' ', 'g'));

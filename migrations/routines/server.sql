@@ -1,5 +1,5 @@
 -- The server and timeline that take our writes. A promoted standby has another timeline, a restored dump another database. NULL
--- where Postgres does not say.
+-- if Postgres doesn't say.
 create or replace function ops.server_identity() returns text
 language plpgsql as $$
 begin
