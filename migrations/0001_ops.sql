@@ -22,7 +22,7 @@ create table ops.migrations (
 create table ops.locks (
   name text primary key -- As in src/db/locks.ts.
 );
-insert into ops.locks (name) values ('alerts'), ('bi_role'), ('directory'), ('notifications'), ('outcomes'),
+insert into ops.locks (name) values ('bi_role'), ('directory'), ('notifications'), ('outcomes'),
   ('retention'), ('rollups'), ('rule_events'), ('subscriptions'), ('views');
 
 create table ops.routines (
@@ -74,34 +74,27 @@ create table ops.account (
 
 -- Alerts
 
--- Findings of health checks, from the first evaluation on. An alert that didn't last is deleted; an ended one is kept for 30 days.
+-- What health checks found, for each target, from the first evaluation on. An alert that didn't last is deleted; an ended one is kept
+-- for 30 days.
 create table ops.alerts (
-  alert_id uuid primary key default gen_random_uuid(),
+  alert_id uuid not null default gen_random_uuid(),
+  target text not null, -- A name in NOTIFY_ALERTS.
   check_name text not null,
   level text not null check (level in ('warning', 'problem')), -- The highest so far.
   sentence text not null, -- As sent: without numbers, names and messages of others.
   remedy text not null,
   known_at timestamptz not null, -- When it was first known.
   found_at timestamptz not null default now(), -- First evaluation that found it.
-  begun_at timestamptz, -- When it had lasted long enough to be sent.
   missed_at timestamptz, -- First of the latest evaluations that didn't find it; NULL while it is found.
-  ended_at timestamptz -- When it had been over long enough.
-);
-create unique index alerts_open on ops.alerts (check_name) where ended_at is null;
-
--- The messages about each alert for each target: it began, became a problem, or ended.
-create table ops.alert_messages (
-  alert_id uuid not null references ops.alerts on delete cascade,
-  target text not null, -- A name in NOTIFY_ALERTS.
-  kind text not null check (kind in ('began', 'escalated', 'ended')),
-  created_at timestamptz not null default now(), -- A message is given up after a day of failed attempts.
-  due_at timestamptz not null default now(), -- Claiming a message moves it into the future, so a process that dies only delays it.
-  attempts integer not null default 0,
-  sent_at timestamptz,
+  ended_at timestamptz, -- When it had been over long enough.
+  news_at timestamptz, -- When it began, became a problem or ended, whatever was last. NULL until it has lasted.
+  told text check (told in ('warning', 'problem', 'ended')), -- What the target accepted last.
+  due_at timestamptz, -- When to tell the target. NULL if it knows. A claim moves it on, so a process that dies only delays it.
+  tries integer not null default 0, -- Since the target last accepted a message. They end a day after the news.
   last_error text, -- Without addresses.
-  primary key (alert_id, target, kind)
+  primary key (alert_id, target)
 );
-create index alert_messages_unsent on ops.alert_messages (due_at) where sent_at is null;
+create unique index alerts_open on ops.alerts (check_name, target) where ended_at is null;
 
 -- Deliveries and sync targets
 

@@ -1,6 +1,7 @@
 import { type QueueName, queueSettings, type WorkName, workNames } from '../config/queues.ts';
 import { SettingsError } from '../config/settings.ts';
-import { createOutages, type Outages, startAlerts } from '../src/alerts/watch.ts';
+import { createOutages, type Outages } from '../src/alerts/outages.ts';
+import { startAlerts } from '../src/alerts/watch.ts';
 import { createAttribution } from '../src/completeness/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Outages } from '../alerts/watch.ts';
+import type { Outages } from '../alerts/outages.ts';
 import type { Context } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { refuseOtherEncoding, selectEncoding } from '../db/migrate.ts';

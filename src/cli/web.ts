@@ -1,4 +1,5 @@
-import { createOutages, startAlerts } from '../alerts/watch.ts';
+import { createOutages } from '../alerts/outages.ts';
+import { startAlerts } from '../alerts/watch.ts';
 import { connectionsOf, createContext } from '../context.ts';
 import { areMigrated } from '../migrations.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';

@@ -1,4 +1,4 @@
-import { createOutages } from '../alerts/watch.ts';
+import { createOutages } from '../alerts/outages.ts';
 import { connectionsOf, createContext } from '../context.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';
 import { reportConnections } from '../processes/running.ts';

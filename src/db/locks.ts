@@ -9,7 +9,6 @@ import { type Database, query, type Transaction } from './database.ts';
 
 /** The rows of `ops.locks`. */
 export const lockNames = [
-  'alerts',
   'bi_role',
   'directory',
   'notifications',

@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { claimMessage, recordFindings } from '../../src/alerts/store.ts';
-import { createOutages, findingsOf, type Outages, startAlerts } from '../../src/alerts/watch.ts';
+import { createOutages, type Outages } from '../../src/alerts/outages.ts';
+import { claimAlert, recordFindings, recordTold } from '../../src/alerts/store.ts';
+import { findingsOf, startAlerts } from '../../src/alerts/watch.ts';
 import type { Finding } from '../../src/checks/check.ts';
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createContext } from '../../src/context.ts';
@@ -25,7 +26,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await query('truncate ops.alerts, ops.alert_messages, ops.processes, ops.sync_targets');
+  await query('truncate ops.alerts, ops.processes, ops.sync_targets');
   await resume();
   for (const each of [webhook, slack, mail]) each.received.length = 0;
   webhook.status = slack.status = 200;
@@ -133,7 +134,7 @@ describe('a webhook', () => {
     await watching();
     await pause('operator');
     await expect
-      .poll(() => value(`select max(last_error) from ops.alert_messages where target = 'slack'`))
+      .poll(() => value(`select max(last_error) from ops.alerts where target = 'slack'`))
       .toContain('Microsoft Teams');
     await resume();
   });
@@ -147,7 +148,7 @@ describe('a webhook', () => {
     await resume();
     await expect.poll(() => slack.received.length).toBe(2);
     webhook.status = 200;
-    await query(`update ops.alert_messages set due_at = now()`);
+    await query(`update ops.alerts set due_at = now() where due_at is not null`);
     await expect.poll(types).toEqual(['alert.began', ...bothTold]);
     expect(webhook.received[1]?.headers['webhook-id']).toBe(webhook.received[0]?.headers['webhook-id']);
     expect(logged()).toContain('it answered 500');
@@ -257,47 +258,92 @@ describe('what is told', () => {
   const finding: Finding = { check: 'mirror_behind', level: 'warning', sentence: 's', remedy: 'r', since: undefined };
   const record = (found: readonly Finding[], isWhole = true, holdMs = 0) =>
     recordFindings(db, found, { targets: ['slack'], holdMs, isWhole });
+  /** The kinds of what Slack is told now, which it accepts. */
+  async function accepted(): Promise<string[]> {
+    const kinds: string[] = [];
+    for (let alert = await claimAlert(db, 'slack'); alert; alert = await claimAlert(db, 'slack')) {
+      await recordTold(db, 'slack', alert);
+      kinds.push(`${alert.kind} ${alert.level}`);
+    }
+    return kinds;
+  }
 
   test('was found in two evaluations in a row, and its end is two without it', async () => {
     const rounds = [[finding], [], [finding], [finding], [], [finding], [], []];
     const told = [];
-    for (const found of rounds) told.push(await record(found));
-    expect(told.map(({ began, ended }) => `${began.length}${ended.length}`).join(' ')).toBe('00 00 00 10 00 00 00 01');
+    for (const found of rounds) {
+      await record(found);
+      told.push(await accepted());
+    }
+    expect(told).toEqual([[], [], [], ['began warning'], [], [], [], ['ended warning']]);
   });
 
   test('is told again, once, when a warning becomes a problem', async () => {
     const problem: Finding = { ...finding, level: 'problem', sentence: 'worse' };
     for (const found of [[finding], [finding]]) await record(found);
-    await claimMessage(db, 'slack');
-    expect((await record([problem])).escalated).toEqual(['mirror_behind']);
-    for (const found of [[problem], [finding], [problem]]) expect((await record(found)).escalated).toEqual([]);
-    await query(`update ops.alert_messages set sent_at = now() where kind = 'began'`);
-    const again = await claimMessage(db, 'slack');
-    expect(again).toMatchObject({ kind: 'escalated', level: 'problem', sentence: 'worse' });
+    expect(await accepted()).toEqual(['began warning']);
+    await record([problem]);
+    const alert = await claimAlert(db, 'slack');
+    expect(alert).toMatchObject({ kind: 'escalated', sentence: 'worse' });
+    if (alert) await recordTold(db, 'slack', alert);
+    for (const found of [[problem], [finding], [problem]]) await record(found);
+    expect(await accepted()).toEqual([]);
     for (const found of [[], []]) await record(found);
-    await query(`update ops.alert_messages set sent_at = now() where kind = 'escalated'`);
-    expect(await claimMessage(db, 'slack')).toMatchObject({ kind: 'ended', level: 'problem' });
-    expect(await claimMessage(db, 'slack')).toBeUndefined();
+    expect(await accepted()).toEqual(['ended problem']);
   });
 
-  test('is told as a problem at once to a target that was not told of the warning', async () => {
+  test('is told as a problem at once to a target that has not accepted the warning', async () => {
     for (const found of [[finding], [finding]]) await record(found);
+    const refused = await claimAlert(db, 'slack');
+    if (refused) await recordTold(db, 'slack', refused, 'it answered 500');
     await record([{ ...finding, level: 'problem' }]);
-    expect(await claimMessage(db, 'slack')).toMatchObject({ kind: 'began', level: 'problem' });
-    expect(await value(`select count(*)::integer from ops.alert_messages`)).toBe(1);
+    expect(await accepted()).toEqual(['began problem']);
+  });
+
+  test('is not told any more when it ended before a target was tried, and told late when it was', async () => {
+    const other: Finding = { ...finding, check: 'web_missing' };
+    for (const found of [[finding], [finding], [], []]) await record(found);
+    expect(await accepted()).toEqual([]);
+    for (const found of [[other], [other]]) await record(found);
+    const refused = await claimAlert(db, 'slack');
+    if (refused) await recordTold(db, 'slack', refused, 'it answered 500');
+    expect(await accepted()).toEqual([]);
+    for (const found of [[], []]) await record(found);
+    await query('update ops.alerts set due_at = now() where due_at is not null');
+    expect(await accepted()).toEqual(['began warning', 'ended warning']);
+  });
+
+  test('is tried again at growing intervals, for a day', async () => {
+    for (const found of [[finding], [finding]]) await record(found);
+    const waits: unknown[] = [];
+    for (let time = 0; time < 8; time += 1) {
+      expect(await claimAlert(db, 'slack')).toMatchObject({ kind: 'began', tries: time + 1 });
+      waits.push(await value('select round(extract(epoch from due_at - now()))::int from ops.alerts'));
+      await query('update ops.alerts set due_at = now()');
+    }
+    expect(waits).toEqual([15, 30, 60, 120, 240, 480, 600, 600]);
+    await query(`update ops.alerts set news_at = now() - interval '25 hours'`);
+    expect(await accepted()).toEqual([]);
   });
 
   test('has lasted', async () => {
     await record([finding], true, 3_600_000);
-    expect((await record([finding], true, 3_600_000)).began).toEqual([]);
+    await record([finding], true, 3_600_000);
+    expect(await accepted()).toEqual([]);
     const since = new Date(Date.now() - 2 * 3_600_000);
-    expect((await record([{ ...finding, since }], true, 3_600_000)).began).toEqual(['mirror_behind']);
+    await record([{ ...finding, since }], true, 3_600_000);
+    expect(await accepted()).toEqual(['began warning']);
   });
 
   test('does not end while not everything can be checked', async () => {
     for (const found of [[finding], [finding]]) await record(found);
-    for (const isWhole of [false, false, true]) expect((await record([], isWhole)).ended).toEqual([]);
-    expect((await record([])).ended).toEqual(['mirror_behind']);
+    await accepted();
+    for (const isWhole of [false, false, true]) {
+      await record([], isWhole);
+      expect(await accepted()).toEqual([]);
+    }
+    await record([]);
+    expect(await accepted()).toEqual(['ended warning']);
   });
 
   test('is one finding of each check that is more than a notice', () => {

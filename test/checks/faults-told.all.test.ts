@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createOutages, startAlerts } from '../../src/alerts/watch.ts';
+import { createOutages } from '../../src/alerts/outages.ts';
+import { startAlerts } from '../../src/alerts/watch.ts';
 import { healthChecks, verdictOf } from '../../src/checks/checks.ts';
 import { known, takeSnapshot } from '../../src/checks/overview.ts';
 import { scopes } from '../../src/sandbox/account.ts';

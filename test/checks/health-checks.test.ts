@@ -165,9 +165,8 @@ warning subscription_broken: insert into ops.subscription_watch (event_type, is_
 warning account_shared: update ops.subscription_watch set other_receivers = '{https://other.example/hooks}'
 notice account_shared: update ops.processes set rules_mode = 'dry-run';
       update ops.subscription_watch set other_receivers = '{https://other.example/hooks}'
-warning alerts_undelivered: with a as (insert into ops.alerts (check_name, level, sentence, remedy, known_at)
-      values ('c', 'problem', 's', 'r', now()) returning alert_id)
-      insert into ops.alert_messages (alert_id, target, kind, attempts, last_error) select alert_id, 'slack', 'began', 3, 'it answered 404' from a
+warning alerts_undelivered: insert into ops.alerts (check_name, target, level, sentence, remedy, known_at, news_at, due_at, tries, last_error)
+      values ('c', 'slack', 'problem', 's', 'r', now(), now(), now(), 3, 'it answered 404')
 `;
 
 const elsewhere: readonly Fault[] = [

@@ -77,7 +77,7 @@ export async function allIsWell({ database, metrics }: Context): Promise<void> {
   await database.pool.query(`
     truncate ops.attribution_days, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.alerts,
-      ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs,
+      ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs,
       warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
     update ops.last_report set noticed_at = null;

@@ -52,7 +52,7 @@ const dues = `
     where b.state = 'waiting' and s.number = r.number and s.line = r.line and (b.run_id, b.ordinal) < (a.run_id, a.ordinal))
   union all select due_at from ops.sends where state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')
     and not (select is_paused from ops.send_control)
-  union all select due_at from ops.alert_messages where sent_at is null`;
+  union all select due_at from ops.alerts where due_at is not null`;
 
 /** The processes were not away during a time that passes at once. */
 const running = `

@@ -167,13 +167,14 @@ const maxQuietAttempts = 3;
 export async function readAlerts(db: Database): Promise<AlertsStatus> {
   const open = await query<AlertsStatus['open'][number]>(
     db,
-    sql`select check_name as check, level, known_at as since from ops.alerts where begun_at is not null and ended_at is null order by known_at`,
+    sql`select check_name as check, max(level) as level, min(known_at) as since from ops.alerts
+      where news_at is not null and ended_at is null group by check_name order by since`,
   );
   const undelivered = await query<AlertsStatus['undelivered'][number]>(
     db,
-    sql`select target, count(*)::int as count, max(last_error) as error from ops.alert_messages
-     where sent_at is null and attempts >= ${maxQuietAttempts} and last_error is not null
-       and created_at > now() - interval '1 day' group by target order by target`,
+    sql`select target, count(*)::int as count, max(last_error) as error from ops.alerts
+     where due_at is not null and tries >= ${maxQuietAttempts} and last_error is not null
+       and news_at > now() - interval '1 day' group by target order by target`,
   );
   return { open, undelivered };
 }

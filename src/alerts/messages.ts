@@ -1,0 +1,71 @@
+import type { Settings } from '../../config/settings.ts';
+import type { Level } from '../checks/check.ts';
+import { type Message, sendTo } from '../notify/channels.ts';
+import { exactly, span } from '../shared/format.ts';
+import type { Log } from '../shared/log.ts';
+
+/** An alert, and what a target is to be told of it now. */
+export interface Alert {
+  /** The same in all messages of the alert and in every attempt to send them. */
+  readonly alertId: string;
+  readonly kind: 'began' | 'escalated' | 'ended' | 'test';
+  readonly check: string;
+  readonly level: Level;
+  readonly sentence: string;
+  readonly remedy: string;
+  readonly since: Date;
+  readonly endedAt: Date | null;
+  /** What the target was told last: a level. Null if nothing. */
+  readonly told: string | null;
+}
+
+/** What a target was told last, once it accepts this. */
+export const tellingOf = ({ kind, level }: Alert): string => (kind === 'ended' ? kind : level);
+
+type Origin = Pick<Settings, 'notify' | 'receiver' | 'api' | 'timeZone'>;
+
+export function messageOf(alert: Alert, { receiver, api, timeZone }: Origin): Message {
+  const { alertId: id, kind, told, ...rest } = alert;
+  const { check, level, sentence, remedy, since, endedAt } = rest;
+  const deployment = (receiver.publicUrl ?? api.baseUrl ?? 'Trunkline').replace(/^https?:\/\//, '');
+  const word = kind === 'test' ? 'Test' : kind === 'ended' ? 'Resolved' : level === 'problem' ? 'Problem' : 'Warning';
+  const from = exactly(since, timeZone);
+  const [lasted, to] = endedAt ? [span((Number(endedAt) - Number(since)) / 1_000), exactly(endedAt, timeZone)] : [];
+  return {
+    id: `${id}_${tellingOf(alert)}`,
+    headline: `${word} at ${deployment}: ${sentence}`,
+    paragraphs:
+      kind === 'ended'
+        ? [`It lasted ${lasted}, from ${from} to ${to} (${check}).`]
+        : [
+            `What to do: ${remedy}`,
+            `${kind === 'escalated' ? 'It began as a warning. ' : ''}Since ${from} (${check}).`,
+          ],
+    event: { type: `alert.${kind}`, data: { id, deployment, check, level, sentence, remedy, since, endedAt } },
+    ...(told !== null && { follows: `${id}_${told}` }),
+  };
+}
+
+interface Attempt {
+  readonly settings: Origin;
+  readonly log: Log;
+  readonly tries: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a message to a target. Logs success, and the first failure of several. Returns why it failed, or undefined. */
+export async function deliver(name: string, alert: Alert, attempt: Attempt): Promise<string | undefined> {
+  const { settings, log, tries, signal } = attempt;
+  const target = settings.notify.targets.get(name);
+  if (!target) return 'it is not set here';
+  const about = { target: name, check: alert.check, kind: alert.kind };
+  try {
+    await sendTo(target, messageOf(alert, settings), signal);
+    log.info(about, 'An alert was sent');
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (tries === 1) log.warn({ ...about, reason }, 'An alert could not be sent; it is tried again');
+    return reason;
+  }
+}
