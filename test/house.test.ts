@@ -31,6 +31,7 @@ const died = [
   ...['body_hash', 'discovered_via', 'field_changes', 'addPartitions', 'multipart-parser'],
   ...['NOTIFY_WEBHOOK', 'NOTIFY_SLACK', 'NOTIFY_SMTP', 'NOTIFY_EMAIL', 'SECRET_PREVIOUS', 'EVENT_RETENTION'],
   ...['NOTIFY_QUIET_HOURS', 'NOTIFY_MIN_LEVEL', 'same_texts', 'quick_answers', 'segment_dollars', 'waiting-replies'],
+  ...['trunkline coverage', 'trunkline events', 'trunkline links', 'trunkline rules list', 'daysOfCoverage'],
   ...['trunkline sends list', 'lock_waited', 'disk_low', 'plain-redirects'],
   ...['swagger', 'tie-outs', 'tie_outs', 'coverage/hours', 'dbt_project'],
 ];

@@ -6,9 +6,12 @@ import { UserError } from '../shared/errors.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
 import { type ActionDeps, action } from './action.ts';
 
+const noApi = 'Set API_BASE_URL and API_KEY.';
+
 /** How many lines and users the account that answers lists. Null: the list was refused. */
 async function countAnswered({ db, settings, log }: ActionDeps) {
-  const { baseUrl = '', key = '' } = settings.api;
+  const { baseUrl, key } = settings.api;
+  if (baseUrl === undefined || key === undefined) throw new UserError(noApi);
   // That of the process refuses to ask another account.
   const service = createService({ baseUrl, apiKey: key, log });
   try {
@@ -27,7 +30,7 @@ async function countAnswered({ db, settings, log }: ActionDeps) {
 
 /** The subscription as the service has it, and whether its address is ours. */
 async function subscriptionOf({ service }: ActionDeps, id: number) {
-  if (!service) throw new UserError('Set API_BASE_URL and API_KEY.');
+  if (!service) throw new UserError(noApi);
   const found = (await service.webhooks.list()).data.find((each) => each.id === id);
   if (found) return { service, found };
   throw noSuch(id);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { actions } from '../../src/actions/actions.ts';
 import { keyOf } from '../../src/actions/reads.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
@@ -28,6 +29,15 @@ describe('the contract', () => {
       return verbs === undefined ? [name] : verbs.split(',').map((verb) => `${name} ${verb}`);
     });
     expect(leaves.map(([path]) => path)).toEqual(expect.arrayContaining(promised));
+  });
+
+  test.each(actions)('$name is a command that takes what the action needs', ({ name, args, question }) => {
+    const command = leaves.find(([path]) => path === name)?.[1];
+    const words = command?.registeredArguments.map((each) => each.name()) ?? [];
+    const flags = command?.options.map(({ long }) => long?.slice(2)) ?? [];
+    for (const [key, schema] of Object.entries(args.shape))
+      if (!schema.safeParse(undefined).success) expect([...words, ...flags]).toContain(key);
+    expect(flags.includes('dry-run')).toBe(question !== undefined);
   });
 });
 

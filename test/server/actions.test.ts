@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { actions } from '../../src/actions/actions.ts';
 import { createContext } from '../../src/context.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
@@ -65,6 +66,17 @@ describe('an action', () => {
   ])('that %s asks for is answered %i', async (path, status) => {
     expect((await pause(bearer, path)).status).toBe(status);
   });
+
+  test.each(actions.map(({ name }) => name))(
+    '%s has an address, which does nothing without its arguments',
+    async (name) => {
+      const path = `/do/${name.replace(' ', '/')}`;
+      expect((await fetch(`${receiver.url}${path}`, { method: 'POST' })).status).toBe(401);
+      const answer = await fetch(`${receiver.url}${path}`, { method: 'POST', headers: bearer });
+      expect((await answer.json()) as object).toHaveProperty('error');
+      expect(answer.status).toBeOneOf([400, 409]);
+    },
+  );
 
   test('that no page has a button for is for programs', async () => {
     const answer = await pause(bearer, '/do/resync?kind=thread&key=18005550100/18455550123');
