@@ -184,7 +184,7 @@ const variables = z.object({
     doc: 'Where the service reaches the receiver: webhooks are registered with it. Without it, the service is polled.',
   }),
   WEBHOOK_SECRET: hookSecrets.optional().register(documentation, {
-    doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`; `start` makes one and keeps it. While it is [rotated](#processes): `NEW,OLD`.',
+    doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`; `start` makes one and keeps it. While it is rotated: `NEW,OLD`.',
     isSecret: true,
   }),
   ENCRYPTION_KEY: z
@@ -244,7 +244,7 @@ const variables = z.object({
     doc: 'Whether the views of `reporting`, `reporting.search` and the BI role show what people wrote and said, and what the analysis wrote about it (`shown`), or only figures, names and numbers (`hidden`). A start of a worker applies it.',
   }),
   NOTIFY_TARGETS: namedTargets.optional().register(documentation, {
-    doc: 'Whom [alerts](#alerts) and [rules](rules.md#tell-people-and-systems) can tell something, by names of your own, separated by blanks: `support=slack:https://hooks.slack.com/…` (Slack, Mattermost or the like), `office=smtps://user:password@host?to=a@example.com,b@example.com&from=c@example.com` (e-mail; `smtp://` needs STARTTLS), `crm=https://crm.example.com/in#whsec_…` (a [signed](https://www.standardwebhooks.com) webhook; make its secret with `echo whsec_$(openssl rand -base64 32)`).',
+    doc: 'Whom alerts and rules can tell something, by names of your own, separated by blanks: `support=slack:https://hooks.slack.com/…` (Slack, Mattermost or the like), `office=smtps://user:password@host?to=a@example.com,b@example.com&from=c@example.com` (e-mail; `smtp://` needs STARTTLS), `crm=https://crm.example.com/in#whsec_…` (a webhook, signed as https://www.standardwebhooks.com says; make its secret with `echo whsec_$(openssl rand -base64 32)`).',
     isSecret: true,
   }),
   NOTIFY_ALERTS: z
@@ -259,7 +259,7 @@ const variables = z.object({
     doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
   }),
   RETENTION_DAYS: retention.optional().register(documentation, {
-    doc: 'How many days the words of texts, the words of transcripts and the links to recordings are kept (without them: for good), and deliveries in the inbox (without: 30), such as `texts=365,transcripts=90,recordings=90,deliveries=30`. Reports keep their figures ([retention](#retention)).',
+    doc: 'How many days the words of texts, the words of transcripts and the links to recordings are kept (without them: for good), and deliveries in the inbox (without: 30), such as `texts=365,transcripts=90,recordings=90,deliveries=30`. Reports keep their figures.',
   }),
 });
 
@@ -440,7 +440,7 @@ export function plainTextHost(databaseUrl: string | undefined): string | undefin
   return ssl || host.startsWith('/') || isLoopback(host) ? undefined : host;
 }
 
-/** Every variable, in the order of the docs: its default (null when there is none) and its meaning. */
+/** Every variable, in the order in which they are told: its default (null when there is none) and its meaning. */
 export function settingsRows() {
   const defaults: Partial<Record<string, unknown>> = variables.parse({});
   return (Object.keys(variables.shape) as Variable[]).map((name) => {
@@ -449,12 +449,11 @@ export function settingsRows() {
   });
 }
 
-/** The settings as a table for the docs. */
-export function settingsTable(): string {
-  const rows = settingsRows().map(
-    ({ name, fallback, meaning }) => `| \`${name}\` | ${fallback === null ? '–' : `\`${fallback}\``} | ${meaning} |`,
-  );
-  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
+/** The settings in words: the name, its default, and below them what it means. */
+export function settingsText(): string {
+  return settingsRows()
+    .map(({ name, fallback, meaning }) => `${name}${fallback === null ? '' : ` (default: ${fallback})`}\n  ${meaning}`)
+    .join('\n');
 }
 
 function documentationOf(name: Variable): Documented {

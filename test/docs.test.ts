@@ -3,7 +3,6 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { settingsTable } from '../config/settings.ts';
 import { factsDatabase } from './reporting/facts.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -15,10 +14,6 @@ const pages = [
   ...(await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ];
 const database = await factsDatabase();
-
-test('docs/operations.md shows the settings as their schema has them', async () => {
-  expect(await read('docs/operations.md')).toContain(settingsTable());
-});
 
 test('the changelog describes the version of package.json first', async () => {
   const { version } = JSON.parse(await read('package.json'));

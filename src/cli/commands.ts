@@ -63,9 +63,9 @@ export function addCommands(program: Command, entry: Entry): void {
     'restored',
     'After a restored back-up: pauses sends until all that it lacks is read again. Run it before workers start.',
   ).action(async () => (await import('./restored.ts')).restored());
-  add('settings', 'Prints the table of all environment variables, as in docs/operations.md.').action(async () => {
-    const { settingsRows, settingsTable } = await import('../../config/settings.ts');
-    return { json: settingsRows(), text: settingsTable() };
+  add('settings', 'Prints all environment variables: their defaults and what they mean.').action(async () => {
+    const { settingsRows, settingsText } = await import('../../config/settings.ts');
+    return { json: settingsRows(), text: settingsText() };
   });
 
   add('backfill calls', 'Mirrors call history, oldest first. Resumes where it stopped; live work has priority.')
