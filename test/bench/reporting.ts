@@ -100,10 +100,8 @@ async function ofReports(client: Client, url: string, stack: AsyncDisposableStac
         what: `/reports/${report.name}?${name}`,
         goalMs: 100,
         ask: () =>
-          asReader(
-            pool,
-            async () => undefined,
-            async (reader) => expected('rows' in (await answerReport(reader, report, { period, chosen: {} }, limits))),
+          asReader(pool, async (reader) =>
+            expected('rows' in (await answerReport(reader, report, { period, chosen: {} }, limits))),
           ),
         text: report.sql.trimEnd().replace(/;$/, ''),
         period,

@@ -37,7 +37,7 @@ const text = async (path: string) => (await world.get(path)).text();
 const read = async (path: string) => readable(await text(path));
 const write = (name: string, ...lines: readonly string[]) => writeFile(join(own, name), lines.join('\n'));
 /** What is wrong with a file, as its page says. */
-const faultOf = async (name: string) => /class="problem">([^<]*)/.exec(await text(`/reports/${name}`))?.[1];
+const faultOf = (name: string) => read(`/reports/${name}`);
 
 describe('a report', () => {
   test('says its sentence of the period in the address, and its table has the rows', async () => {
@@ -119,8 +119,8 @@ describe('a file of the owner', () => {
     await write('bad.sql', '-- Bad', '-- says: {sum(m)} rows', 'select 1 as n;');
     await write('worse.sql', '-- Worse', 'select 1 as n,', '  m;');
     expect(await read('/reports/mine')).toMatch(/^1 row$/m);
-    expect(await faultOf('bad')).toContain('column &quot;m&quot; does not exist');
-    expect(await faultOf('worse')).toContain('column &quot;m&quot; does not exist');
+    expect(await faultOf('bad')).toContain('column \\"m\\" does not exist');
+    expect(await faultOf('worse')).toContain('column \\"m\\" does not exist');
     await write('odd.sql', '-- Odd', "select null::date as day, 1 as n union all select 'infinity', 2");
     expect(await read('/reports/odd')).toMatch(/^infinity 2$/m);
     const start = await read('/reports');
@@ -134,8 +134,8 @@ describe('a file of the owner', () => {
     await write('secret.sql', '-- Secret', '-- choose: kind = select kind, kind from ops.sync_targets', 'select 1');
     await write('two.sql', '-- Two', 'select 1); commit; drop view reporting.fct_call; select (1');
     await write('write.sql', '-- Write', 'with w as (delete from reporting.params returning 1) select * from w');
-    expect(await faultOf('ops')).toBe('permission denied for schema ops');
-    expect(await faultOf('secret')).toBe('permission denied for schema ops');
+    expect(await faultOf('ops')).toContain('permission denied for schema ops');
+    expect(await faultOf('secret')).toContain('permission denied for schema ops');
     expect(await faultOf('two')).toMatch(/syntax error/);
     expect(await faultOf('write')).toMatch(/must be at the top level/);
     expect(await read('/reports/calls?days=7')).toContain('3 calls came in');

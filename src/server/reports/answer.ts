@@ -1,5 +1,4 @@
-import { DatabaseError, escapeIdentifier, type Pool, type PoolClient } from 'pg';
-import { selectReportsRole } from '../../reporting/bi-role.ts';
+import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { asTexts, columnsOf, type Row, type Table } from '../table.ts';
 import { Fault, type Report } from './file.ts';
 import type { Period } from './period.ts';
@@ -23,20 +22,13 @@ export interface Choice {
   readonly chosen: Readonly<Record<string, string>>;
 }
 
-/** Runs `read` in a transaction that can only read, and after `prepare` as the role of reports, if there is one. */
-export async function asReader<Now, T>(
-  pool: Pool,
-  prepare: (client: PoolClient) => Promise<Now>,
-  read: (client: PoolClient, now: Now) => Promise<T>,
-): Promise<T> {
+/** Works in a transaction that can only read. */
+export async function asReader<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
     // Reports read small roll-ups: JIT-compiling their many expressions takes longer than running them.
     await client.query('begin transaction read only; set local jit = off; set local search_path = reporting');
-    const now = await prepare(client);
-    const [role] = (await client.query<{ name: string }>(selectReportsRole)).rows;
-    if (role) await client.query(`set local role ${escapeIdentifier(role.name)}`);
-    return await read(client, now);
+    return await work(client);
   } finally {
     await client.query('rollback').then(
       () => client.release(),

@@ -1,5 +1,4 @@
 import { adviceOf, type Finding } from '../../checks/check.ts';
-import { exactly } from '../../shared/format.ts';
 import { type Html, html } from '../html.ts';
 import { dayField, renderPage, section, select } from '../page.ts';
 import { type Row, renderTable } from '../table.ts';
@@ -27,7 +26,6 @@ const small: Size = { width: 330, height: 110, isSmall: true };
 
 /** What all pages of one request have in common. */
 export interface Now {
-  readonly takenAt: Date;
   readonly today: string;
   readonly zone: string;
   /** The first day of which calls were proven complete. Null: none. */
@@ -50,27 +48,27 @@ export interface Told {
   readonly options: readonly Options[];
   /** The report that a row opens. */
   readonly target?: Report | undefined;
-  readonly now: Answer | Fault;
-  readonly over?: Answer | Fault | undefined;
-  readonly past?: Answer | Fault | 'not held' | undefined;
+  readonly now: Answer;
+  readonly over?: Answer | undefined;
+  readonly past?: Answer | 'not held' | undefined;
 }
 
 /** The start page: figures, and a list of all other reports. */
 export async function renderStart(
-  told: readonly Told[],
+  told: readonly (readonly [Report, Told | Fault])[],
   reports: readonly Report[],
   period: Period,
   now: Now,
 ): Promise<string> {
-  const cards = await Promise.all(told.map((each) => card(each, period, now)));
+  const cards = await Promise.all(told.map(([report, each]) => card(report, each, period, now)));
   const all = { isOf: { calls: true, texts: true, returns: false }, draws: [] };
-  const others = reports.flatMap((report) => {
-    const words = report.fault
-      ? html`<span class="problem">Its file has an error.</span>`
-      : html`<span class="soft">${report.question}</span>`;
-    const address = pathOf(report, { period, chosen: {} });
-    return report.figure ? [] : html`<li><a class="link" href="${address}">${report.title}</a> ${words}</li>`;
-  });
+  const others = reports
+    .filter(({ figure }) => !figure)
+    .map((report) => {
+      const words = report.fault ? 'Its file has an error.' : report.question;
+      const address = pathOf(report, { period, chosen: {} });
+      return html`<li><a class="link" href="${address}">${report.title}</a> <span class="soft">${words}</span></li>`;
+    });
   return renderPage({
     title: periodTitle(period, now.today),
     beside: spanLinks('/reports', { period, chosen: {} }, now.today),
@@ -80,17 +78,16 @@ export async function renderStart(
       findings(now),
       html`<div class="figures">${cards}</div>`,
       section('More reports', html`<ul class="reports">${others}</ul>`),
-      footer(now),
     ],
   });
 }
 
-async function card(told: Told, period: Period, now: Now): Promise<Html> {
-  const { report, now: answer } = told;
+async function card(report: Report, told: Told | Fault, period: Period, now: Now): Promise<Html> {
   const path = pathOf(report, { period, chosen: {} });
   const title = html`<h2><a href="${path}">${report.title}</a></h2>`;
-  if (answer instanceof Fault)
-    return html`<section class="card">${title}<p class="unknown">${answer.message}</p></section>`;
+  if (told instanceof Fault)
+    return html`<section class="card">${title}<p class="unknown">${told.message}</p></section>`;
+  const answer = told.now;
   const [drawn] = report.draws;
   const stateOf = statesOf(report, now);
   const isRising = [...now.unprovenDays, now.returnsFrom].some((day) => day <= period.to && stateOf(day) === 'rising');
@@ -107,8 +104,7 @@ ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the
 export async function renderReport(told: Told, choice: Choice, now: Now): Promise<string> {
   const { report, options, now: answer, past } = told;
   const { period } = choice;
-  const isFault = answer instanceof Fault;
-  const sentence = isFault ? undefined : sentenceOf(report, answer);
+  const sentence = sentenceOf(report, answer);
   const start = pathOf({ name: '', hasPeriod: true }, { period, chosen: {} }).replace('/?', '?');
   const csv = pathOf({ ...report, name: `${report.name}.csv` }, choice);
   return renderPage({
@@ -117,20 +113,16 @@ export async function renderReport(told: Told, choice: Choice, now: Now): Promis
     head: html`<div class="head"><div class="report"><p class="crumb"><a href="${start}">Reports</a> › ${report.title}</p><h1>${sentence ?? (report.question || report.title)}</h1></div>${report.hasPeriod ? spanLinks(`/reports/${report.name}`, choice, now.today) : html`<span class="soft">As of now</span>`}</div>`,
     parts: [
       (report.hasPeriod || options.length > 0) && form(report, choice, options, now),
-      !isFault &&
-        html`<p class="soft beside">${report.hasPeriod && report.says.length > 0 && pastWords(report, past, period, now)} <a class="link" href="${csv}">CSV of all rows</a></p>`,
+      html`<p class="soft beside">${report.hasPeriod && report.says.length > 0 && pastWords(report, past, period, now)} <a class="link" href="${csv}">CSV of all rows</a></p>`,
       findings(now),
-      ...(isFault
-        ? [html`<section class="card"><p class="problem">${answer.message}</p></section>`]
-        : await content({ ...told, now: answer }, choice, now)),
+      ...(await content(told, choice, now)),
       html`<p class="note">${report.hasPeriod && trustWords(report, period, now)} ${report.about}</p>`,
       html`<details><summary>The query, for every tool</summary><pre class="words-of">${report.sql}</pre></details>`,
-      footer(now),
     ],
   });
 }
 
-async function content(told: Told & { readonly now: Answer }, choice: Choice, now: Now): Promise<Html[]> {
+async function content(told: Told, choice: Choice, now: Now): Promise<Html[]> {
   const { report, now: answer } = told;
   if (answer.rows.length === 0) return [html`<p class="soft">Nothing of this in this time.</p>`];
   const about = { period: choice.period, stateOf: statesOf(report, now), linkOf: linksOf(told, choice) };
@@ -153,7 +145,7 @@ function daysOfRows({ columns: [first], rows }: Answer): number | undefined {
 }
 
 /** The address behind a row: its call or thread, or the rows of its day, or of what it names. */
-function linksOf({ report, target, now: answer }: Told & { readonly now: Answer }, { period, chosen }: Choice) {
+function linksOf({ report, target, now: answer }: Told, { period, chosen }: Choice) {
   const count = daysOfRows(answer);
   return (row: Row): string | undefined => {
     if (row.call_id) return `/calls/${row.call_id}`;
@@ -235,8 +227,7 @@ function figureOf({ figure }: Report, { figure: value }: Answer): string | undef
 /** What changed since the period before: in percent, or a share in points. */
 function changeWords({ report, over, past }: Told): Html {
   if (past === 'not held') return html`<p class="note">The period before is not held.</p>`;
-  if (!past || !over || past instanceof Fault || over instanceof Fault)
-    return html`<p class="note">Nothing to compare yet.</p>`;
+  if (!past || !over) return html`<p class="note">Nothing to compare yet.</p>`;
   const [now, then] = [over.figure?.text, past.figure?.text];
   if (now == null || then == null) return html`<p class="note">Nothing to compare before.</p>`;
   const more = report.figure?.more;
@@ -262,8 +253,7 @@ function pastWords(report: Report, past: Told['past'], period: Period, now: Now)
   if (!over) return onlyToday;
   const count = daysOf(over);
   const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(before(over))}:`;
-  if (past === undefined || past instanceof Fault) return `${name} could not be read.`;
-  return `${name} ${past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
+  return `${name} ${!past || past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
 }
 
 /** The first day of which what a report counts is held. Null: none. Undefined: it counts neither calls nor texts. */
@@ -320,8 +310,4 @@ function form(report: Report, { period, chosen }: Choice, options: readonly Opti
   return html`<form class="filters" action="/reports/${report.name}" aria-label="What the report is about">
 ${report.hasPeriod && html`${dayField('from', period.from, limits)}${dayField('to', period.to, limits)}`}
 ${fields}<button>Show</button></form>`;
-}
-
-function footer({ takenAt, zone }: Now): Html {
-  return html`<footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, zone)}</time></span></footer>`;
 }

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { PoolClient } from 'pg';
+import { escapeIdentifier, type PoolClient } from 'pg';
 import type { Settings } from '../../../config/settings.ts';
 import { readReporting } from '../../checks/overview/reporting.ts';
 import { part } from '../../checks/overview.ts';
 import { reportFindings } from '../../checks/reporting.ts';
+import { selectReportsRole } from '../../reporting/bi-role.ts';
 import type { Log } from '../../shared/log.ts';
 import { type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
@@ -35,18 +36,21 @@ export function registerReports(
   if (reportsDir !== undefined && !existsSync(reportsDir)) {
     log.warn({ reportsDir }, 'The folder of REPORTS_DIR does not exist: /reports has those of Trunkline alone');
   }
+  /** Works as the role of reports, if there is one. */
   const read = async <T>(query: Parameters, work: (client: PoolClient, now: Now, period: Period) => Promise<T>) => {
     const reporting = await part(() => readReporting(db));
-    const prepare = async (client: PoolClient) => {
-      const [day] = (await client.query<Pick<Now, 'takenAt' | 'today' | 'zone'>>(selectDay)).rows;
+    return asReader(pool, async (client) => {
+      const [day] = (await client.query<Pick<Now, 'today' | 'zone'> & { takenAt: Date }>(selectDay)).rows;
       if (!day) throw new Error('reporting.params has no row');
       const period = periodOf(query, day.today);
-      const held = await client.query<Omit<Now, 'findings' | keyof typeof day>>(selectHeld, [period.from, period.to]);
+      const held = await client.query<Omit<Now, 'findings' | 'today' | 'zone'>>(selectHeld, [period.from, period.to]);
       const [own] = held.rows;
       if (!own) throw new Error('One row of what is held was expected');
-      return { period, now: { ...day, ...own, findings: reportFindings({ reporting, takenAt: day.takenAt }) } };
-    };
-    return asReader(pool, prepare, (client, { now, period }) => work(client, now, period));
+      const [role] = (await client.query<{ name: string }>(selectReportsRole)).rows;
+      if (role) await client.query(`set local role ${escapeIdentifier(role.name)}`);
+      const findings = reportFindings({ reporting, takenAt: day.takenAt });
+      return work(client, { ...day, ...own, findings }, period);
+    });
   };
   const named = (name: string) => {
     const reports = readReports(folders);
@@ -58,9 +62,9 @@ export function registerReports(
   app.get<Route>('/reports', async ({ query }, reply) => {
     const page = await read(query, async (client, now, period) => {
       const reports = [...readReports(folders).values()];
-      const told: Told[] = [];
+      const told: [Report, Told | Fault][] = [];
       for (const report of reports.filter(({ figure }) => figure))
-        told.push(await tell(client, report, { period, chosen: {} }, now, limits.figure));
+        told.push([report, await tell(client, report, { period, chosen: {} }, now, limits.figure).catch(orFault)]);
       return renderStart(told, reports, period, now);
     });
     return answerPage(reply, page);
@@ -106,6 +110,11 @@ const selectHeld = `
     reporting.local_day(now() - callback_window)::text as "returnsFrom"
   from reporting.params`;
 
+function orFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  throw error;
+}
+
 /** Answers a report for its period; and, where it has a sentence, for its days that are over and as many before. */
 async function tell(
   client: PoolClient,
@@ -114,17 +123,10 @@ async function tell(
   now: Now,
   limit: (typeof limits)['page'],
 ): Promise<Told> {
-  const orFault = (error: unknown) => {
-    if (error instanceof Fault) return error;
-    throw error;
-  };
-  const of = (period: Period) =>
-    answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone }).catch(orFault);
-  const options = await readOptions(client, report).catch(orFault);
-  if (options instanceof Fault) return { report, options: [], now: options };
-  const told = { report, options, now: await of(choice.period) };
+  const of = (period: Period) => answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone });
+  const told = { report, options: await readOptions(client, report), now: await of(choice.period) };
   const over = report.hasPeriod && report.says.length > 0 ? finished(choice.period, now.today) : undefined;
-  if (told.now instanceof Fault || !over) return told;
+  if (!over) return told;
   const past = before(over);
   const from = heldFrom(report, now);
   if (from === null || (from !== undefined && past.from < from)) return { ...told, past: 'not held' };
