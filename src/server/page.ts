@@ -177,28 +177,18 @@ export function soft(text: string | Html): Html {
   return html`<p class="soft">${text}</p>`;
 }
 
-/** Why something was not done. */
-export function refusalNote(content: Html | string): Html {
-  return html`<div class="done refused" role="alert">${content}</div>`;
-}
-
-/** The confirmation of an action. */
-export interface Question {
-  /** The label of the button that opens it: `Replay`. */
-  readonly label: string;
-  /** What would happen. */
-  readonly question: string;
-  /** What has to be typed, if anything. */
-  readonly fields?: Html;
-  /** The answers, each with the path it posts to. */
-  readonly answers: readonly (readonly [label: string, path: string])[];
-}
-
-/** Asks for confirmation. Works without JavaScript. A live page doesn't refresh while the question is open. */
-export function ask({ label, question, fields, answers }: Question): Html {
-  return html`<details class="ask"><summary>${label} …</summary><form method="post"><p>${question}</p>${fields}<div class="answers">${answers.map(
-    ([label, path]) => html`<button formaction="${path}">${label}</button>`,
-  )}</div></form></details>`;
+/**
+ * Asks for confirmation: what would happen, what has to be typed, and the answers with the address that each posts to. Works
+ * without JavaScript. A live page doesn't refresh while the question is open.
+ */
+export function ask(
+  label: string,
+  question: string,
+  fields: Html | false,
+  answers: Readonly<Record<string, string>>,
+): Html {
+  const buttons = Object.entries(answers).map(([name, path]) => html`<button formaction="${path}">${name}</button>`);
+  return html`<details class="ask"><summary>${label} …</summary><form method="post"><p>${question}</p>${fields}<div class="answers">${buttons}</div></form></details>`;
 }
 
 /** Actions next to each other. */

@@ -38,25 +38,14 @@ ${waiting.length === maxShown && html`<p class="note">Only those that expire fir
 /** Whether all texts are paused, and the button to change it. */
 async function pauseSwitch(db: Database, { view, user }: Reader): Promise<Html> {
   const { isPaused, reason, since, by } = await readControl(db);
-  if (!isPaused) {
+  const pause = 'No process sends anything until you resume. Planned texts wait until they expire.';
+  const resume = 'Texts that are due go out at once, unless they have expired meanwhile.';
+  if (!isPaused)
     return asks(
-      ask({
-        label: 'Pause all',
-        question: 'No process sends anything until you resume. Planned texts wait until they expire.',
-        fields: nameField(user),
-        answers: [['Pause all texts', addressOf('sends pause')]],
-      }),
+      ask('Pause all', pause, nameField(user), { 'Pause all texts': addressOf('sends pause') }),
       reason !== null && html`<p class="soft">Resumed ${view.time(since)} ${reason}.</p>`,
     );
-  }
   const until = by === 'ledger' && ', until the outcomes are known';
   return html`<p class="reason">All texts are paused since ${view.time(since)}${until}: ${reason ?? 'no reason given'}.</p>
-${asks(
-  ask({
-    label: 'Resume',
-    question: 'Texts that are due go out at once, unless they have expired meanwhile.',
-    fields: nameField(user),
-    answers: [['Resume all texts', addressOf('sends resume')]],
-  }),
-)}`;
+${asks(ask('Resume', resume, nameField(user), { 'Resume all texts': addressOf('sends resume') }))}`;
 }

@@ -37,14 +37,9 @@ function waitingNumber(waiting: WaitingNumber, { view, user }: Reader): Html {
   return html`<div class="rule"><h3>${link(`/threads/${lines[0]}/${number}`, number)} <small>to ${lines.join(', ')}, ${view.time(lastAt)}${
     textCount > 1 && `, the last of ${textCount} such texts`
   }</small></h3>${text === null ? soft('Its words were removed.') : view.areWordsShown ? bubble(text) : hiddenWords}${asks(
-    ask({
-      label: 'Decide',
-      question: 'Did they ask to get no more automatic texts?',
-      fields: nameField(user),
-      answers: [
-        ['Yes, they opted out', addressOf('opt-outs confirm', about)],
-        ['No', addressOf('opt-outs clear', about)],
-      ],
+    ask('Decide', 'Did they ask to get no more automatic texts?', nameField(user), {
+      'Yes, they opted out': addressOf('opt-outs confirm', about),
+      No: addressOf('opt-outs clear', about),
     }),
   )}</div>`;
 }

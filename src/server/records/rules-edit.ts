@@ -12,7 +12,7 @@ import { linesOf } from '../../shared/line-diff.ts';
 import { signInOf } from '../auth.ts';
 import { BadAddress, toldOf } from '../errors.ts';
 import { type Html, html, verbatim, withCode } from '../html.ts';
-import { answerPage, link, refusalNote, renderPage, section, soft } from '../page.ts';
+import { answerPage, link, renderPage, section, soft } from '../page.ts';
 import type { Pages } from '../table.ts';
 import { changeFields, changeOf, fieldOf, maxFormBytes, type TypedChange, typedChange } from './forms.ts';
 import { readNames, renderHelp } from './rules-help.ts';
@@ -149,6 +149,9 @@ ${section(
     });
   }
 }
+
+/** Why something was not done. */
+const refusalNote = (content: Html | string) => html`<div class="done refused" role="alert">${content}</div>`;
 
 const maxExcerpt = 160;
 

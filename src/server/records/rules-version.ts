@@ -49,12 +49,14 @@ function changes(title: string, from: RulesVersion, to: RulesVersion): Html {
 
 function rollBack(version: number, inForce: RulesVersion, user: string | undefined): Html {
   return asks(
-    ask({
-      label: 'Roll back',
-      question: `The text of version ${version} comes into force for all workers, as a new version.`,
-      fields: changeFields(user, { basedOn: inForce.version }),
-      answers: [[`Roll back to version ${version}`, addressOf('rules rollback', { version: String(version) })]],
-    }),
+    ask(
+      'Roll back',
+      `The text of version ${version} comes into force for all workers, as a new version.`,
+      changeFields(user, { basedOn: inForce.version }),
+      {
+        [`Roll back to version ${version}`]: addressOf('rules rollback', { version: String(version) }),
+      },
+    ),
   );
 }
 

@@ -8,7 +8,7 @@ import { sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ledge
 import { countOf, price } from '../../shared/format.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html, verbatim } from '../html.ts';
-import { ask, asks, facts, link, type RecordPage, section, soft, steps } from '../page.ts';
+import { ask, asks, factsOf, link, type RecordPage, section, soft, steps } from '../page.ts';
 import { nameField } from './forms.ts';
 import { hiddenWords, type View } from './view.ts';
 
@@ -45,11 +45,8 @@ export async function sendPage(tx: Transaction, id: string, { view, user }: Read
       isUnsent(send) &&
         !proposal &&
         asks(
-          ask({
-            label: 'Cancel',
-            question: 'No request has left for it yet. Once cancelled, it is never sent.',
-            fields: nameField(user),
-            answers: [['Cancel this text', addressOf('sends cancel', { id })]],
+          ask('Cancel', 'No request has left for it yet. Once cancelled, it is never sent.', nameField(user), {
+            'Cancel this text': addressOf('sends cancel', { id }),
           }),
         ),
       section(
@@ -62,18 +59,18 @@ export async function sendPage(tx: Transaction, id: string, { view, user }: Read
           ]),
         ),
       ),
-      html`<details><summary>For operators</summary>${facts(view, [
-        ['id', send.sendId],
-        ['version of the rules', send.ruleVersion],
-        ['mode', sendModeWords(send)],
-        ['planned', send.plannedAt],
-        ['expires', isUnsent(send) && send.expiresAt],
-        ['dispatched', send.dispatchedAt],
-        ['segments', send.units ?? 'not counted'],
-        ['cost', sendCost(send)],
-        ['message', send.messageId ?? 'none known'],
-        ['tries without effect', send.tries > 0 && send.tries],
-      ])}</details>`,
+      html`<details><summary>For operators</summary>${factsOf(view, {
+        id,
+        version_of_the_rules: send.ruleVersion,
+        mode: sendModeWords(send),
+        planned: send.plannedAt,
+        expires: isUnsent(send) && send.expiresAt,
+        dispatched: send.dispatchedAt,
+        segments: send.units ?? 'not counted',
+        cost: sendCost(send),
+        message: send.messageId ?? 'none known',
+        tries_without_effect: send.tries > 0 && send.tries,
+      })}</details>`,
     ],
   };
 }
@@ -106,34 +103,25 @@ export function bubble(words: string, isOurs = false): Html {
 /** What they wrote, the text that would answer it, and the decisions. */
 export function proposalParts(proposal: Proposal, { view, user }: Reader): Html {
   const { sendId, line, number, text, answers, newerCount, expiresAt, seen } = proposal;
+  const typed = html`<label class="field">The text<textarea name="text" rows="4" maxlength="1600" required>
+${verbatim(text)}</textarea></label>${nameField(user)}`;
   return html`${answers !== null && view.areWordsShown && bubble(answers)}${bubble(text, true)}
 <p class="note">${countOf(maxSegments(text), 'segment')}; without an approval it expires ${view.time(expiresAt)}. ${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}${link(`/threads/${line}/${number}`, 'Read the thread')}</p>
 ${asks(
-  ask({
-    label: 'Approve or change',
-    question: 'This text is sent once, if every gate still lets it pass.',
-    fields: html`<label class="field">The text<textarea name="text" rows="4" maxlength="1600" required>
-${verbatim(text)}</textarea></label>${nameField(user)}`,
-    answers: [['Approve and send', addressOf('sends approve', { id: sendId, seen })]],
+  ask('Approve or change', 'This text is sent once, if every gate still lets it pass.', typed, {
+    'Approve and send': addressOf('sends approve', { id: sendId, seen }),
   }),
-  ask({
-    label: 'Reject',
-    question: 'It is never sent. Answer them yourself if they need an answer.',
-    fields: nameField(user),
-    answers: [['Reject this text', addressOf('sends reject', { id: sendId })]],
+  ask('Reject', 'It is never sent. Answer them yourself if they need an answer.', nameField(user), {
+    'Reject this text': addressOf('sends reject', { id: sendId }),
   }),
 )}`;
 }
 
 function review({ sendId, line, number, reservedMicros }: Send, user: string | undefined): Html {
   const amount = price(reservedMicros);
-  return ask({
-    label: 'Settle',
-    question: `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
-    fields: nameField(user),
-    answers: [
-      ['It was sent', addressOf('sends settle', { id: sendId, outcome: 'sent' })],
-      ['It was not sent', addressOf('sends settle', { id: sendId, outcome: 'not-sent' })],
-    ],
+  const question = `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`;
+  return ask('Settle', question, nameField(user), {
+    'It was sent': addressOf('sends settle', { id: sendId, outcome: 'sent' }),
+    'It was not sent': addressOf('sends settle', { id: sendId, outcome: 'not-sent' }),
   });
 }

@@ -153,10 +153,8 @@ function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
   const isFailed = actions.some(({ kind, state }) => state === 'failed' && /^(notify|webhook) /.test(kind));
   return html`<p class="soft">Evaluated ${view.time(evaluatedAt)} by version ${version}${mode !== 'live' && ', in dry-run mode: its steps were only recorded'}${heldBack}.</p>${items(actions.map(stepWords))}${
     isFailed &&
-    ask({
-      label: 'Retry',
-      question: 'What failed is sent to its target again, with the same id.',
-      answers: [['Send it again', addressOf('rules retry', { run: past.id, of: id })]],
+    ask('Retry', 'What failed is sent to its target again, with the same id.', false, {
+      'Send it again': addressOf('rules retry', { run: past.id, of: id }),
     })
   }${known.length > 0 && html`<details><summary>What it knew then</summary>${facts(view, known)}</details>`}`;
 }
