@@ -4,6 +4,8 @@ import { rollbackRules } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
 import { action } from './action.ts';
 
+const noReason = 'Nothing was changed: say why.';
+
 export const ruleActions = [
   action({
     name: 'rules retry',
@@ -13,7 +15,7 @@ export const ruleActions = [
       .object({
         run: z
           .string()
-          .regex(/^\d{1,18}$/, 'A run is a whole number: `list rules --json` has it.')
+          .regex(/^\d{1,18}$/, 'A run is a whole number: `list rules` shows it.')
           .optional(),
         to: z.string().optional().describe('all failed steps that were to tell this target'),
         /** The text or call on whose page it was asked for. */
@@ -37,7 +39,7 @@ export const ruleActions = [
     words: '<version>',
     args: z.object({
       version: z.coerce.number('A version is a whole number.').int('A version is a whole number.').positive(),
-      why: z.string('Nothing was changed: say why.').trim().max(500).describe('the reason, for the history'),
+      why: z.string(noReason).trim().min(1, noReason).max(500).describe('the reason, for the history'),
       /** The version in force on the page that asks. */
       based_on: z.coerce.number().int().nonnegative().optional(),
     }),

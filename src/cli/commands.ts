@@ -75,7 +75,6 @@ export function addCommands(program: Command, entry: Entry): void {
     .action(async (options) => (await import('./backfill.ts')).backfillCallHistory(options));
   add('backfill threads', 'Finds text conversations, which the API can’t list: probes callers, contacts and a list.')
     .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
-    .option(...to)
     .option('--numbers <file>', 'also probe these numbers, one a row, optionally with a comma and our line')
     .option('--most <count>', 'probe at most so many pairs of line and number', wholeNumber(1), 10_000)
     .action(async (options) => (await import('./backfill.ts')).backfillThreads(options));

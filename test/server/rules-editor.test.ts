@@ -54,7 +54,7 @@ test('a change needs a reason, an author and the version that it is based on', a
   await refused(applying(text, { based_on: '' }), 400, /the form is not complete/, text);
   await refused(post('/rules/edit', { text, do: 'apply', why: 'x' }, asProgram), 400, /say who you are/, text);
   const based_on = String(await inForce());
-  await refused(post('/do/rules/rollback?version=1', { based_on }), 400, /say why/);
+  for (const why of ['', ' ']) await refused(post('/do/rules/rollback?version=1', { based_on, why }), 400, /say why/);
   await refused(post('/do/rules/rollback?version=1', { why: 'x', based_on: '1' }), 409, /came into force meanwhile/);
   await refused(post('/do/rules/rollback?version=99', { why: 'x', based_on }), 409, /no version 99/);
   await refused(post('/do/rules/rollback?version=x', { why: 'x', based_on }), 400, /whole number/);
