@@ -142,7 +142,7 @@ create index sync_targets_failed on ops.sync_targets (kind) where last_error is 
 create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority >= 2;
 
 -- Kinds of target that are parked because the credential may not read them. The row is deleted when a read succeeds.
-create table ops.streams (
+create table ops.parked_kinds (
   kind text primary key,
   parked_until timestamptz not null, -- When a read is tried again.
   parked_at timestamptz not null default now(),

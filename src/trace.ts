@@ -33,10 +33,10 @@ const maxSteps = 500;
  * known.
  */
 export async function trace(db: Database, kind: TraceKind, key: string, since?: Date): Promise<Trace | undefined> {
-  const { scope, deliveries } = scopes[kind](key, since ?? null);
+  const { asked, deliveries } = questions[kind](key, since ?? null);
   const rows = await query(
     db,
-    sql<TraceStep>`with scope as materialized (${scope}), ${texts}, ${mirrored}, ${targets}, ${runs},
+    sql<TraceStep>`with asked as materialized (${asked}), ${texts}, ${mirrored}, ${targets}, ${runs},
       steps (at, step, subject, what, place) as (${sql.join([received(deliveries), ...others], sql` union all `)})
       select at, step, subject, what from steps
       order by at desc, array_position(${[...traceSteps]}::text[], step) desc, place desc limit ${maxSteps + 1}`,
@@ -53,34 +53,34 @@ function masked({ subject, what, ...step }: TraceStep): TraceStep {
   };
 }
 
-interface Scope {
+interface Question {
   /** One row: `since`, `until`, the `targets` as `kind key`, and the ids of the texts (NULL: all texts since then). */
-  readonly scope: RawBuilder<unknown>;
+  readonly asked: RawBuilder<unknown>;
   /** A condition on `d` (ops.deliveries). */
   readonly deliveries: RawBuilder<unknown>;
 }
 
 /** Uses the index on `received_at`. There is none on targets, because it would slow down the receiver. */
 const isWithin = sql`d.received_at between since and until`;
-const pointsThere = sql`d.targets && scope.targets`;
+const pointsThere = sql`d.targets && asked.targets`;
 const isThread = (key: RawBuilder<unknown>) =>
   sql`(c.line, c.number, c.participants_key) = (split_part(${key}, '/', 1), split_part(${key}, '/', 2), split_part(${key}, '/', 3))`;
 
-const scopes: Readonly<Record<TraceKind, (key: string, since: Date | null) => Scope>> = {
+const questions: Readonly<Record<TraceKind, (key: string, since: Date | null) => Question>> = {
   delivery: (id) => ({
-    scope: sql`select received_at as since, 'infinity'::timestamptz as until, targets,
+    asked: sql`select received_at as since, 'infinity'::timestamptz as until, targets,
       (select array_agg(split_part(n, ' ', 2)::bigint) from unnest(named) n) as message_ids
       from ops.deliveries where delivery_id = ${id}`,
     deliveries: sql`d.delivery_id = ${id}`,
   }),
   call: (id, since) => ({
     // Recordings and transcripts are rechecked for a day after the call.
-    scope: sql`select coalesce(${since}, at - interval '1 hour') as since, at + interval '2 days' as until, null::bigint[] as message_ids,
+    asked: sql`select coalesce(${since}, at - interval '1 hour') as since, at + interval '2 days' as until, null::bigint[] as message_ids,
       ${['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)}::text[] as targets from (select ${momentOf(id)}::timestamptz as at) call`,
     deliveries: sql`${isWithin} and ${pointsThere}`,
   }),
   thread: (key, since) => ({
-    scope: sql`select coalesce(${since}, at - interval '1 day') as since, 'infinity'::timestamptz as until,
+    asked: sql`select coalesce(${since}, at - interval '1 day') as since, 'infinity'::timestamptz as until,
       array['thread ' || ${key}::text] as targets, null::bigint[] as message_ids
       from (select greatest(
         (select greatest(last_message_at, changed_at) from warehouse.sms_conversations c where ${isThread(sql`${key}::text`)}),
@@ -89,7 +89,7 @@ const scopes: Readonly<Record<TraceKind, (key: string, since: Date | null) => Sc
     deliveries: sql`${isWithin} and ${pointsThere}`,
   }),
   message: (id, since) => ({
-    scope: sql`select coalesce(${since}, min(least(sent_at, m.first_seen_at)) - interval '1 hour', now() - interval '1 day') as since,
+    asked: sql`select coalesce(${since}, min(least(sent_at, m.first_seen_at)) - interval '1 hour', now() - interval '1 day') as since,
       coalesce(max(m.first_seen_at) + interval '1 day', now()) as until, array[${id}::bigint] as message_ids,
       array_agg('thread ' || concat_ws('/', c.line, c.number, nullif(c.participants_key, ''))) as targets
       from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id) where message_id = ${id}`,
@@ -100,14 +100,14 @@ const scopes: Readonly<Record<TraceKind, (key: string, since: Date | null) => Sc
 };
 
 const texts = sql`texts as (
-  select m.* from scope cross join unnest(targets) t
+  select m.* from asked cross join unnest(targets) t
     join warehouse.sms_conversations c on t like 'thread %' and ${isThread(sql`substr(t, 8)`)}
     join warehouse.sms_messages m using (conversation_id)
   where case when message_ids is null then greatest(m.first_seen_at, m.changed_at) >= since else message_id = any(message_ids) end)`;
 
-/** The mirrored rows of the scope, each with the key under which it triggers rules. */
+/** The mirrored rows that were asked for, each with the key under which it triggers rules. */
 const mirrored = sql`call_ids as (
-    select distinct split_part(t, ' ', 2) as call_id from scope cross join unnest(targets) t where t not like 'thread %'
+    select distinct split_part(t, ' ', 2) as call_id from asked cross join unnest(targets) t where t not like 'thread %'
   ), mirrored (subject, trigger, words, first_seen_at, changed_at, deleted_at, deleted_reason) as (
     select 'message ' || message_id, conversation_id || '/' || message_id, direction || 'bound', first_seen_at, changed_at, deleted_at,
       deleted_reason from texts
@@ -122,12 +122,12 @@ const targets = sql`targets as (
   select kind || ' ' || key as subject, since, until, ${stateInWords} as state_words, state, ${isPending} as is_pending, due_at, attempts,
     case when enqueued_at > '-infinity' then greatest(enqueued_at, received_at) end as enqueued_at, read_at, received_at, ' for delivery ' || delivery_id as cause,
     last_error, coalesce(' (' || last_error || ')', '') as failure
-  from scope cross join unnest(targets) t
+  from asked cross join unnest(targets) t
     join ops.sync_targets r on (r.kind, r.key) = (split_part(t, ' ', 1), substr(t, strpos(t, ' ') + 1))
     left join ops.deliveries using (delivery_id))`;
 
 const runs = sql`runs as (
-    select r.* from scope cross join ops.rule_runs r where evaluated_at >= since and trigger_key in (select trigger from mirrored)
+    select r.* from asked cross join ops.rule_runs r where evaluated_at >= since and trigger_key in (select trigger from mirrored)
   ), actions as (
     select rule, a.* from runs join ops.rule_actions a using (run_id)
   ), sends as (
@@ -136,7 +136,7 @@ const runs = sql`runs as (
 const received = (deliveries: RawBuilder<unknown>) => sql`
   select received_at, 'received', 'delivery ' || delivery_id, concat(coalesce(event_type, 'no type'), case when is_erased then ', erased' end,
     ', points at ', coalesce(d.targets[1], 'nothing'), ' and ' || nullif(cardinality(d.targets), 1) - 1 || ' more'), delivery_id
-  from scope cross join ops.deliveries d where ${deliveries}`;
+  from asked cross join ops.deliveries d where ${deliveries}`;
 
 const others = [
   sql`select enqueued_at, 'enqueued', subject, concat('a job', cause), 0
@@ -147,14 +147,14 @@ const others = [
         when attempts > 0 or last_error is not null then 'failed' || failure else 'done' end), 0
     from targets where read_at between since and until`,
 
-  sql`select e.at, 'mirrored', subject, e.what, 0 from scope cross join mirrored cross join lateral (
+  sql`select e.at, 'mirrored', subject, e.what, 0 from asked cross join mirrored cross join lateral (
       select first_seen_at, concat_ws(', ', words, 'new')
       union all select changed_at, concat_ws(', ', words, 'changed') where changed_at > first_seen_at
       union all select deleted_at, 'marked deleted: ' || coalesce(deleted_reason, 'not listed') where deleted_at is not null
     ) e (at, what) where e.at >= since`,
 
   sql`select observed_at, 'mirrored', 'message ' || message_id, 'receipt: ' || coalesce(e.delivery_status, 'no status'), 0
-    from scope cross join texts join warehouse.sms_message_delivery_events e using (conversation_id, message_id) where observed_at >= since`,
+    from asked cross join texts join warehouse.sms_message_delivery_events e using (conversation_id, message_id) where observed_at >= since`,
 
   // A run, with the facts that its condition used.
   sql`select evaluated_at, 'rules', 'rule ' || rule, concat(trigger_kind, ', ', mode, ': ', reason, (

@@ -154,7 +154,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 // A pause is over within its milliseconds; what is due later than that is a look ahead, which does not disturb the quiet.
 const dueTargets = `select count(*)::integer from ops.sync_targets t
   where dirty_version > clean_version and due_at < now() + interval '250 ms'
-    and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())`;
+    and not exists (select from ops.parked_kinds s where s.kind = t.kind and s.parked_until > now())`;
 const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_error from ops.sync_targets
   where dirty_version > clean_version order by due_at limit 20`;
 

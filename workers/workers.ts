@@ -12,7 +12,7 @@ import type { Context } from '../src/context.ts';
 import { createDatabase } from '../src/db/database.ts';
 import { rollupConnections } from '../src/db/limits.ts';
 import { createDueFloor } from '../src/inbox/due-floor.ts';
-import { retryStreams } from '../src/inbox/parking.ts';
+import { retryParkedKinds } from '../src/inbox/parking.ts';
 import { startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { readInForce } from '../src/ledger/rules-in-force.ts';
@@ -59,7 +59,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   // Counting everything again can take longer than the statement timeout.
   const { db, unlimited } = database;
   await queues.open();
-  await retryStreams(db);
+  await retryParkedKinds(db);
   if (!(await isSameZone(db, settings.timeZone))) {
     throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone.fault} ${otherZone.remedy}`]);
   }

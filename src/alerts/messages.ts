@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Level } from '../checks/check.ts';
 import { type Message, sendTo } from '../notify/channels.ts';
-import { exactly, span } from '../shared/format.ts';
+import { duration, exactly } from '../shared/format.ts';
 import type { Log } from '../shared/log.ts';
 
 /** An alert, and what a target is to be told of it now. */
@@ -30,7 +30,7 @@ export function messageOf(alert: Alert, { receiver, api, timeZone }: Origin): Me
   const deployment = (receiver.publicUrl ?? api.baseUrl ?? 'Trunkline').replace(/^https?:\/\//, '');
   const word = kind === 'test' ? 'Test' : kind === 'ended' ? 'Resolved' : level === 'problem' ? 'Problem' : 'Warning';
   const from = exactly(since, timeZone);
-  const [lasted, to] = endedAt ? [span((Number(endedAt) - Number(since)) / 1_000), exactly(endedAt, timeZone)] : [];
+  const [lasted, to] = endedAt ? [duration((Number(endedAt) - Number(since)) / 1_000), exactly(endedAt, timeZone)] : [];
   return {
     id: `${id}_${tellingOf(alert)}`,
     headline: `${word} at ${deployment}: ${sentence}`,

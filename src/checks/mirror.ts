@@ -1,7 +1,7 @@
-import { streamNames } from '../inbox/targets.ts';
+import { kindNames } from '../inbox/targets.ts';
 import { works } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
-import { countOf, quantity, span } from '../shared/format.ts';
+import { countOf, duration, quantity } from '../shared/format.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
 import { known } from './overview.ts';
 
@@ -21,7 +21,7 @@ const mirrorBehind = defineCheck({
   },
   level: ({ seconds, workers }) => (seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning'),
   sentence: ({ seconds, due, workers }) =>
-    `The mirror is ${span(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
+    `The mirror is ${duration(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
   remedy: ({ workers }) =>
     workers
       ? `Read the log of the workers (${workers} running), or start another one (${toType('worker')}).`
@@ -37,7 +37,7 @@ const readsFailing = defineCheck({
     ),
   level: 'warning',
   sentence: ({ kind, stubborn, putOff }) =>
-    `${countOf(Math.max(stubborn, putOff), 'read')} of ${streamNames[kind].toLowerCase()} failed.`,
+    `${countOf(Math.max(stubborn, putOff), 'read')} of ${kindNames[kind].toLowerCase()} failed.`,
   remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
   detail: ({ sampleErrors }) => `The last error was: ${sampleErrors[0] ?? 'not recorded'}.`,
 });
@@ -85,7 +85,7 @@ const callsUnproven = defineCheck<Told>({
     if (seconds > lateProofSeconds)
       return {
         level: 'warning',
-        sentence: `Call history is proven complete only up to ${span(seconds)} ago; each hour should be, soon after its end.`,
+        sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
         remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
       };
     if (isFillingIn || (uncompared.days === 0 && !uncompared.texts)) return undefined;

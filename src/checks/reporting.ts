@@ -1,5 +1,5 @@
 import { toType } from '../shared/command-name.ts';
-import { countOf, quantity, span } from '../shared/format.ts';
+import { countOf, duration, quantity } from '../shared/format.ts';
 import { asTold, defineCheck, type Finding, type Told } from './check.ts';
 import type { DrainFailure, SetAsideChange } from './overview/reporting.ts';
 import { known, type Snapshot } from './overview.ts';
@@ -43,7 +43,7 @@ const reportsBehind = defineCheck<Told, ReportParts>({
     for (const { what, error, since } of failures) {
       found.push({
         level: levelSince(since),
-        sentence: `${updated[what]} stand still: the update has failed for ${span(secondsSince(since))}.`,
+        sentence: `${updated[what]} stand still: the update has failed for ${duration(secondsSince(since))}.`,
         remedy: `${nothingIsLost} The role of DATABASE_URL needs every right in the schemas rollups, reporting, ops and warehouse; ${toType('migrate')} restores views and functions.`,
         detail: `The error was: ${error}.`,
         since,
@@ -52,7 +52,7 @@ const reportsBehind = defineCheck<Told, ReportParts>({
     if (failures.length === 0 && waitingSince !== null && secondsSince(waitingSince) > lateReportSeconds) {
       found.push({
         level: levelSince(waitingSince),
-        sentence: `The reports are ${span(secondsSince(waitingSince))} behind: they lack what changed since then.`,
+        sentence: `The reports are ${duration(secondsSince(waitingSince))} behind: they lack what changed since then.`,
         remedy:
           'Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only.',
         since: waitingSince,

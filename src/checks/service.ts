@@ -1,8 +1,8 @@
 import { operations } from '../api-client/client.ts';
 import { accountRemedy } from '../credentials/account.ts';
-import { streamNames } from '../inbox/targets.ts';
+import { kindNames } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
-import { countOf, span } from '../shared/format.ts';
+import { countOf, duration } from '../shared/format.ts';
 import { isDirectory } from '../warehouse/directory.ts';
 import { defineCheck } from './check.ts';
 import { known } from './overview.ts';
@@ -24,20 +24,20 @@ const accountUnrecognized = defineCheck({
 });
 
 /** `Texts, calls and lines`. */
-function namesOf(streams: readonly { readonly kind: keyof typeof streamNames }[]): string {
-  const names = streams.map(({ kind }, at) => (at === 0 ? streamNames[kind] : streamNames[kind].toLowerCase()));
+function namesOf(kinds: readonly { readonly kind: keyof typeof kindNames }[]): string {
+  const names = kinds.map(({ kind }, at) => (at === 0 ? kindNames[kind] : kindNames[kind].toLowerCase()));
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 const credentialRefused = defineCheck({
   id: 'credential_refused',
   measure({ parked }) {
-    const streams = known(parked, []).filter(({ missingScope }) => missingScope === null);
+    const kinds = known(parked, []).filter(({ missingScope }) => missingScope === null);
     // The oldest comes first.
-    return streams[0] && { streams, reason: streams[0].reason, since: streams[0].since };
+    return kinds[0] && { kinds, reason: kinds[0].reason, since: kinds[0].since };
   },
   level: 'problem',
-  sentence: ({ streams }) => `${namesOf(streams)} are not read: the service refuses the API key.`,
+  sentence: ({ kinds }) => `${namesOf(kinds)} are not read: the service refuses the API key.`,
   remedy: 'Set API_KEY to a valid key in every process. Nothing is lost: reading then resumes.',
   detail: ({ reason }) => `The reason: ${reason}.`,
   since: ({ since }) => since,
@@ -49,13 +49,13 @@ const scopeMissing = defineCheck({
   id: 'scope_missing',
   measure({ parked }) {
     const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
-    return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, streams]) => ({
+    return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, kinds]) => ({
       ...{ missingScope: scope, scope: scopes.find((each) => each === scope) ?? 'for them' },
-      ...{ streams, since: streams[0]?.since },
+      ...{ kinds, since: kinds[0]?.since },
     }));
   },
   level: 'problem',
-  sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the API key lacks the scope ${scope}.`,
+  sentence: ({ scope, kinds }) => `${namesOf(kinds)} are not read: the API key lacks the scope ${scope}.`,
   remedy: 'Grant it to the key. Nothing is lost: reading then resumes.',
   detail: ({ scope, missingScope }) => (scope === missingScope ? undefined : `The service names ${missingScope}.`),
   since: ({ since }) => since,
@@ -76,9 +76,9 @@ const serviceFailing = defineCheck({
   sentence: ({ seconds }) =>
     seconds === undefined
       ? 'The service fails repeatedly, so no request is sent for a while.'
-      : `The service fails: every request has failed for ${span(seconds)}.`,
+      : `The service fails: every request has failed for ${duration(seconds)}.`,
   remedy({ retryMs }) {
-    const next = retryMs === undefined ? '' : ` The next retry is in ${span(retryMs / 1_000)}.`;
+    const next = retryMs === undefined ? '' : ` The next retry is in ${duration(retryMs / 1_000)}.`;
     return `${retried}${next} ${asksService}`;
   },
   since: ({ seconds, takenAt }) => (seconds === undefined ? undefined : new Date(takenAt.getTime() - seconds * 1_000)),

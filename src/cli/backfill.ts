@@ -174,13 +174,13 @@ const unreadRemedy = `Run a worker (${toType('worker')}), which reads them when 
 
 /** Why the first of these kinds whose reads are parked is refused. Undefined if none is parked. */
 async function refusalOf(db: Database, kinds: readonly TargetKind[]) {
-  const [stream] = await query<{ reason: string; missing_scope: string | null }>(
+  const [parked] = await query<{ reason: string; missing_scope: string | null }>(
     db,
-    sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
+    sql`select reason, missing_scope from ops.parked_kinds where kind = any(${kinds}) and parked_until > now()
      order by array_position(${kinds}::text[], kind) limit 1`,
   );
-  if (stream === undefined) return undefined;
-  const { reason, missing_scope: scope } = stream;
+  if (parked === undefined) return undefined;
+  const { reason, missing_scope: scope } = parked;
   const { remedy } = meaningOf(scope === null ? { code: 'unauthenticated' } : { code: 'insufficient_scope', scope });
   return { why: `the service refuses (${maskNumbers(reason)})`, remedy };
 }

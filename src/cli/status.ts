@@ -4,13 +4,13 @@ import { healthChecks, statusJson, verdictOf } from '../checks/checks.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../checks/overview.ts';
 import { readFirst } from '../completeness/first-backfill.ts';
 import { createContext, readySettings } from '../context.ts';
-import { streamNames, targetKinds } from '../inbox/targets.ts';
+import { kindNames, targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
 import { sendStateNames, simulatedWords } from '../ledger/words.ts';
 import { findRunning } from '../local/data-folder.ts';
 import { signInLink } from '../server/auth.ts';
 import { UserError } from '../shared/errors.ts';
-import { ago, dollars, quantity, span } from '../shared/format.ts';
+import { ago, dollars, duration, quantity } from '../shared/format.ts';
 import { commandSettings } from './environment.ts';
 import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';
@@ -37,23 +37,23 @@ export async function showStatus(): Promise<Output> {
   };
 }
 
-/** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
+/** The snapshot as text for a terminal: the verdict, what to do, and the kinds. */
 export function renderTable(snapshot: Snapshot): string {
   const { takenAt } = snapshot;
   const { level, sentence } = verdictOf(snapshot);
   const checks = healthChecks(snapshot);
   const remedies = level === 'ok' ? [] : checks.slice(0, 1).map((worst) => labelled('   ', adviceOf(worst)));
-  const head = ['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
-  const streams = targetKinds.map((kind) => {
+  const head = ['kind', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
+  const rows = targetKinds.map((kind) => {
     const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
     const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
     const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
     return [
-      `${streamNames[kind]}${parked ? ' (parked)' : ''}`,
+      `${kindNames[kind]}${parked ? ' (parked)' : ''}`,
       fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
       fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
       backlog ? quantity(backlog.due) : '?',
-      backlog?.oldestDueSeconds ? span(backlog.oldestDueSeconds) : '',
+      backlog?.oldestDueSeconds ? duration(backlog.oldestDueSeconds) : '',
       backlog ? quantity(backlog.later) : '?',
       backlog ? quantity(backlog.history) : '?',
       backlog ? quantity(backlog.failing) : '?',
@@ -64,7 +64,7 @@ export function renderTable(snapshot: Snapshot): string {
     ...remedies,
     ...checks.slice(remedies.length).map((each) => labelled('  -', `${each.sentence} ${adviceOf(each)}`)),
     '',
-    renderColumns(head, streams),
+    renderColumns(head, rows),
     '',
     line('held', snapshot.holdings, (tables) =>
       tables
@@ -79,9 +79,9 @@ export function renderTable(snapshot: Snapshot): string {
         `${quantity(unrecognized.count)} not recognized`,
       ].join(', '),
     ),
-    line('unconfirmed', snapshot.backlog, (streams) => {
-      const waiting = streams.filter(({ unconfirmed }) => unconfirmed > 0);
-      const words = waiting.map(({ kind, unconfirmed }) => `${streamNames[kind]} ${quantity(unconfirmed)}`);
+    line('unconfirmed', snapshot.backlog, (kinds) => {
+      const waiting = kinds.filter(({ unconfirmed }) => unconfirmed > 0);
+      const words = waiting.map(({ kind, unconfirmed }) => `${kindNames[kind]} ${quantity(unconfirmed)}`);
       return words.length === 0 ? 'nothing' : `${words.join(', ')}: known only from deliveries, read at a low rate`;
     }),
     line(

@@ -1,7 +1,7 @@
 import { keyOf } from '../actions/reads.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
-import { span } from '../shared/format.ts';
+import { duration } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { type TraceKind, trace, traceKinds } from '../trace.ts';
 import { openDatabase } from './environment.ts';
@@ -33,7 +33,7 @@ export async function traceOne(
   }));
   const rows = steps.map(({ at, afterMs, step, subject, what: told }) => [
     toTheMillisecond(at, timeZone),
-    afterMs < 10_000 ? `+${afterMs} ms` : `+${span(afterMs / 1_000)}`,
+    afterMs < 10_000 ? `+${afterMs} ms` : `+${duration(afterMs / 1_000)}`,
     step,
     subject,
     told,

@@ -48,7 +48,7 @@ export interface Claim extends Target {
   readonly isDeferred: boolean;
   /** How long after it was due the read began. */
   readonly lateMs: number;
-  /** Its stream was parked, and this read tests whether the stream can resume. */
+  /** Its kind was parked, and this read tests whether the kind can resume. */
   readonly isProbe: boolean;
   /** The delivery that made it pending; undefined if something else did. */
   readonly deliveryId?: string | undefined;
@@ -102,7 +102,7 @@ const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<C
     case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
     t.is_unconfirmed as "isUnconfirmed", t.priority >= ${sql.lit(unconfirmed.single)} as "isDeferred",
     extract(epoch from t.read_at - t.due_at)::float8 * 1000 as "lateMs",
-    exists (select from ops.streams s where s.kind = t.kind) as "isProbe", t.delivery_id as "deliveryId"`;
+    exists (select from ops.parked_kinds s where s.kind = t.kind) as "isProbe", t.delivery_id as "deliveryId"`;
 
 function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
   return { ...row, refusedSeconds: refusedSeconds ?? undefined, deliveryId: deliveryId ?? undefined };
@@ -192,7 +192,7 @@ const claimingRanked = (
 ) => sql<ClaimRow>`with due as (
      select ctid as place, ${isPutOff} as is_put_off from ops.sync_targets t
      where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and ${condition} and kind = any(${kinds})
-       and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
+       and claimed_until <= now() and kind <> all(array(select s.kind from ops.parked_kinds s))
      order by due_at ${sql.raw(order)} limit ${max} for update skip locked
    ) ${beginReads(sql`t.ctid = due.place`)}`;
 

@@ -160,7 +160,7 @@ async function isStrained(db: Database): Promise<boolean> {
        where dirty_version > clean_version and priority = ${priorities.live}
          and due_at > now() - interval '10 seconds' and due_at < now() + interval '2 minutes'
          and due_at > read_at + interval '2 seconds' and ${isRetrying}
-         and kind <> all(array(select s.kind from ops.streams s))
+         and kind <> all(array(select s.kind from ops.parked_kinds s))
      ) as is_strained`,
   );
   return row?.is_strained === true;

@@ -5,7 +5,7 @@ import { sql } from '../db/database.ts';
  * permission.
  */
 export const isPending = sql`r.dirty_version > r.clean_version`;
-export const isParked = sql`r.kind in (select kind from ops.streams)`;
+export const isParked = sql`r.kind in (select kind from ops.parked_kinds)`;
 
 /** The state of a target, in words. */
 export const stateInWords = sql`case when r.claimed_until > now() then 'being read'

@@ -3,12 +3,12 @@ import { beat } from '../shared/beat.ts';
 import { maskKey } from '../shared/masking.ts';
 import { directoryKinds, ofEachList } from '../warehouse/directory.ts';
 
-/** The kinds of sync target. The targets of a kind are a stream, which is parked and resumed as a whole. */
+/** The kinds of sync target. The targets of a kind are parked and resumed together. */
 export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', ...directoryKinds] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
 /** The display names of the kinds of target. */
-export const streamNames: Readonly<Record<TargetKind, string>> = {
+export const kindNames: Readonly<Record<TargetKind, string>> = {
   thread: 'Texts',
   call: 'Calls',
   recordings: 'Recordings',

@@ -1,4 +1,4 @@
-import { unproveSpan } from '../completeness/coverage/coverage.ts';
+import { unproveRange } from '../completeness/coverage/coverage.ts';
 import type { Context } from '../context.ts';
 import { type Database, inTransaction, query, sql } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
@@ -79,10 +79,10 @@ export function watchForLostWrites({
     async compare(report: Report): Promise<void> {
       const difference = known && compareReports(known, report);
       if (known && difference === 'went_back') {
-        const span = await recoverLostWrites(db, new Date(known.reportedAt.getTime() - overlapMs));
-        log.error(span, 'The database went back in time: sends are paused until somebody resumes them');
+        const lost = await recoverLostWrites(db, new Date(known.reportedAt.getTime() - overlapMs));
+        log.error(lost, 'The database went back in time: sends are paused until somebody resumes them');
         await readAgain();
-        known = { ...report, noticedAt: span.until };
+        known = { ...report, noticedAt: lost.until };
         return;
       }
       if (difference === 'noticed') await readAgain();
@@ -111,7 +111,7 @@ export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly
   return inTransaction(db, async (tx) => {
     await takeLock(tx, 'rule_events');
     await lockControl(tx);
-    const [span] = await query(
+    const [lost] = await query(
       tx,
       sql<{
         from: Date;
@@ -119,14 +119,14 @@ export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly
       }>`update ops.last_report set lost_from = least(reported_at, ${from ?? null}), noticed_at = clock_timestamp()
         returning lost_from as "from", noticed_at as until`,
     );
-    if (!span) throw new Error('ops.last_report has lost its row: apply the migrations again');
+    if (!lost) throw new Error('ops.last_report has lost its row: apply the migrations again');
     if ((await readControl(tx)).by !== 'operator') await pauseSends(tx, reason, 'recovery');
-    await query(tx, sql`update ops.send_control set acts_after = ${span.until}`);
+    await query(tx, sql`update ops.send_control set acts_after = ${lost.until}`);
     await dropWaitingActions(tx, reason);
-    await unproveSpan(tx, span, reason);
-    await recordGaps(tx, span.from, reason);
+    await unproveRange(tx, lost, reason);
+    await recordGaps(tx, lost.from, reason);
     // Reads that began before the loss must not count as newer than reads that begin now.
     await query(tx, sql`select setval('ops.fetch_seq', nextval('ops.fetch_seq') + ${skippedReads}::integer)`);
-    return span;
+    return lost;
   });
 }

@@ -6,11 +6,11 @@ import type { Backlog } from '../checks/overview/mirror.ts';
 import { known, type Part, type Snapshot } from '../checks/overview.ts';
 import { readFirst } from '../completeness/first-backfill.ts';
 import { missingTextWords } from '../completeness/gaps/unread-comparisons.ts';
-import { streamNames, type TargetKind, targetKinds } from '../inbox/targets.ts';
+import { kindNames, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/states.ts';
 import { sendStateNames, simulatedWords } from '../ledger/words.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
-import { ago, countOf, dollars, exactly, quantity, span, toTheSecond } from '../shared/format.ts';
+import { ago, countOf, dollars, duration, exactly, quantity, toTheSecond } from '../shared/format.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { type Html, html, withCode } from './html.ts';
 import { answerPage, link, renderPage } from './page.ts';
@@ -37,10 +37,10 @@ export function renderStatus(snapshot: Snapshot, timeZone: string): string {
     isLive: true,
     head: verdict(snapshot),
     parts: [
-      streams(snapshot, moment),
+      kindCards(snapshot, moment),
       html`<div class="cards">${deliveries(snapshot)}${comparison(snapshot, moment)}${texts(snapshot, moment)}</div>`,
       html`<footer><span><time datetime="${takenAt.toISOString()}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
-<span>release ${release} (${commit}), up ${span(uptimeSeconds)}</span>
+<span>release ${release} (${commit}), up ${duration(uptimeSeconds)}</span>
 ${schema && html`<span>Postgres ${schema.postgres}, schema ${schema.newestMigration ?? 'none'}</span>`}
 <span>${link('/api/status', 'JSON')} · ${link('/metrics', 'Metrics')}</span></footer>`,
     ],
@@ -68,28 +68,28 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
   ...ofEachList(({ table }) => table.name),
 };
 
-/** One card a stream: how fresh it is, how many rows are held, and how many reads are pending. */
-function streams(snapshot: Snapshot, moment: Moment): Html {
+/** One card a kind: how fresh it is, how many rows are held, and how many reads are pending. */
+function kindCards(snapshot: Snapshot, moment: Moment): Html {
   const { freshness } = snapshot;
   if (freshness.state === 'unknown') {
-    return html`<section class="card"><p class="unknown">The streams could not be read: ${freshness.reason}</p></section>`;
+    return html`<section class="card"><p class="unknown">What is mirrored could not be read: ${freshness.reason}</p></section>`;
   }
-  return html`<section class="cards streams">${targetKinds.map((kind) => stream(snapshot, kind, moment))}</section>`;
+  return html`<section class="cards kinds">${targetKinds.map((kind) => kindCard(snapshot, kind, moment))}</section>`;
 }
 
-function stream(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
+function kindCard(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
   const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
   const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
   const { level, word, state } = conditionOf(snapshot, kind, backlog, fresh?.readAt ?? null);
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   const path = `/targets?kind=${kind}&state=`;
-  return html`<article class="card"><h2>${streamNames[kind]} <a class="condition" href="${path}${state}"><span class="dot ${level}"></span>${word}</a></h2>
+  return html`<article class="card"><h2>${kindNames[kind]} <a class="condition" href="${path}${state}"><span class="dot ${level}"></span>${word}</a></h2>
 <p class="figure">${isDirectory(kind) ? (rows ?? '?') : moment(fresh?.newestAt ?? null)}</p>
 <p class="note">${!isDirectory(kind) && rows && `${rows} held · `}read ${moment(fresh?.readAt ?? null)}${backlog && html` · <a href="${path}pending">${pendingWords(backlog)}</a>`}</p></article>`;
 }
 
-/** The condition of a stream. `state` filters the list of its reads. */
+/** The condition of a kind. `state` filters the list of its reads. */
 function conditionOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
   const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
   const wait = known(parked, []).find((each) => each.kind === kind);
@@ -103,7 +103,7 @@ function conditionOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | 
 
 function pendingWords({ due, later, history, unconfirmed, isAtLeast, oldestDueSeconds }: Backlog): string {
   const parts = [
-    due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
+    due > 0 && `${quantity(due)} due, oldest ${duration(oldestDueSeconds ?? 0)}`,
     later > 0 && `${quantity(later)} due later`,
     history > 0 && `${quantity(history)} of history`,
     unconfirmed > 0 && `${quantity(unconfirmed)} unconfirmed`,

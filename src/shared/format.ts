@@ -5,7 +5,7 @@ const units = [
 ] as const;
 
 /** A duration in its largest unit, rounded down: `4 s`, `12 min`, `3 h`, `2 d`. */
-export function span(seconds: number): string {
+export function duration(seconds: number): string {
   const step = units.find((each) => seconds >= each.seconds);
   return step ? `${Math.floor(seconds / step.seconds)} ${step.unit}` : `${Math.max(0, Math.floor(seconds))} s`;
 }
@@ -14,7 +14,7 @@ export function span(seconds: number): string {
 export function ago(moment: Date, from: Date): string {
   const seconds = (from.getTime() - moment.getTime()) / 1_000;
   if (Math.abs(seconds) < 1) return 'just now';
-  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+  return seconds > 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
 }
 
 /** A count with thousands separators. */

@@ -16,7 +16,7 @@ const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
 const maxDeliveries = 500;
 
 /** Maximum remembered messages to which a thread was already read back. */
-const maxReached = 10_000;
+const maxReadBack = 10_000;
 
 type Listed = Pick<Message, 'id' | 'delivery'>;
 
@@ -27,7 +27,7 @@ export function createAnnouncedMessages() {
   return async (db: Database, key: string) => {
     const announced = await recentlyAnnounced(db, key);
     const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !alreadyReached.has(`${key} ${id}`));
-    if (alreadyReached.size > maxReached) alreadyReached.clear();
+    if (alreadyReached.size > maxReadBack) alreadyReached.clear();
     for (const { id } of wanted) alreadyReached.add(`${key} ${id}`);
     const missingFrom = (listed: readonly Listed[]) => {
       const ids = new Set(listed.map(({ id }) => String(id)));

@@ -13,7 +13,7 @@ import {
 } from '../inbox/claims.ts';
 import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
-import { parkStream, resumeStreams } from '../inbox/parking.ts';
+import { parkKind, resumeKinds } from '../inbox/parking.ts';
 import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
@@ -204,7 +204,7 @@ export function createSync(deps: SyncDeps) {
   async function resumeAfterProbe(claim: Claim): Promise<void> {
     const { kind, isProbe } = claim;
     if (!isProbe) return;
-    await resumeStreams(db, [kind]);
+    await resumeKinds(db, [kind]);
     log.info({ ...subjectOf(claim), kind }, 'The credential is accepted again: reading resumes');
   }
 
@@ -232,7 +232,7 @@ export function createSync(deps: SyncDeps) {
             'The credential may not read this: reads of this kind are parked',
           );
         }
-        await parkStream(db, claim.kind, { ...decision, reason: message });
+        await parkKind(db, claim.kind, { ...decision, reason: message });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
         return { outcome: 'parked', isMissed: false };
       case 'finish':

@@ -89,22 +89,22 @@ export interface CallFacts {
 
 /** Computes the facts of a call. Pure. `legs` are the ones that exist, in order. */
 export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt: UserAt): CallFacts {
-  const steps = legs.map(stepOf);
-  const path = pathOf(call, steps);
+  const interpreted = legs.map(interpretLeg);
+  const path = pathOf(call, interpreted);
   const { startedAt } = call;
   const userOf = (extension: string | null | undefined) =>
     extension && startedAt !== null ? userAt(extension, startedAt) : null;
   return {
     columns: {
-      ...times(call, steps),
-      ...howFar(call, steps),
-      abandoned_in: abandonedIn(call, steps, path),
+      ...times(call, interpreted),
+      ...howFar(call, interpreted),
+      abandoned_in: abandonedIn(call, interpreted, path),
       answered_user_id: userOf(path.answeredBy),
       placed_user_id: userOf(path.placedBy),
       queue: path.queue,
       huntgroup: path.huntgroup,
     },
-    attributions: call.hasLegs && startedAt !== null ? attributions(call, steps, userOf) : [],
+    attributions: call.hasLegs && startedAt !== null ? attributions(call, interpreted, userOf) : [],
   };
 }
 
@@ -123,7 +123,7 @@ const places = {
 type Place = (typeof places)[keyof typeof places];
 
 /** A leg, with its words and times interpreted. */
-export interface Step extends LegColumns {
+export interface InterpretedLeg extends LegColumns {
   readonly caller: Place | undefined;
   readonly called: Place | undefined;
   /** The leg states a type for the called party, known or not. */
@@ -133,7 +133,7 @@ export interface Step extends LegColumns {
   readonly talkAt: number | null;
 }
 
-export function stepOf(leg: LegColumns): Step {
+export function interpretLeg(leg: LegColumns): InterpretedLeg {
   const { startedAt, durationSeconds, talkSeconds } = leg;
   const after = (seconds: number | null) =>
     startedAt === null || seconds === null ? null : startedAt + seconds * 1000;
@@ -178,29 +178,32 @@ type Times = Pick<FactColumns, 'legs_wait_seconds' | 'legs_ring_seconds' | 'menu
  * How long the caller waited, telephones rang and menus played, derived from the legs. Talking after the first answer,
  * ringing after a transfer and the menu before a queue don't count as waiting.
  */
-function times(call: CallColumns, steps: readonly Step[]): Times {
+function times(call: CallColumns, legs: readonly InterpretedLeg[]): Times {
   const { direction, startedAt } = call;
-  const until = waitedUntil(call, steps);
-  const isTimed = steps.every((step) => step.startedAt !== null);
-  const began = (isThat: (step: Step) => boolean, limit = Number.POSITIVE_INFINITY) =>
-    earliest(steps.filter((step) => isThat(step) && (step.startedAt ?? limit) <= limit).map((step) => step.startedAt));
+  const until = waitedUntil(call, legs);
+  const isTimed = legs.every((leg) => leg.startedAt !== null);
+  const began = (isThat: (leg: InterpretedLeg) => boolean, limit = Number.POSITIVE_INFINITY) =>
+    earliest(legs.filter((leg) => isThat(leg) && (leg.startedAt ?? limit) <= limit).map((leg) => leg.startedAt));
 
   let [wait, ring, menu]: (number | undefined)[] = [];
   if (direction === 'inbound') {
-    const isInTime = ({ startedAt: at }: Step) => at === null || (until !== undefined && at <= until);
+    const isInTime = ({ startedAt: at }: InterpretedLeg) => at === null || (until !== undefined && at <= until);
     const isQueued =
       isGroup(placeOf(call.calledType)) ||
-      steps.some((step) => (isGroup(step.called) || isGroup(step.caller)) && isInTime(step));
+      legs.some((leg) => (isGroup(leg.called) || isGroup(leg.caller)) && isInTime(leg));
     const waitsFrom = isQueued ? began(({ called }) => isGroup(called), until) : startedAt;
-    wait = span(waitsFrom, until);
+    wait = elapsed(waitsFrom, until);
     if (isTimed)
-      ring = span(until === undefined ? undefined : (began(({ called }) => called === 'user', until) ?? until), until);
-    if (isTimed && steps.length > 0 && steps.every((step) => step.isTyped)) {
+      ring = elapsed(
+        until === undefined ? undefined : (began(({ called }) => called === 'user', until) ?? until),
+        until,
+      );
+    if (isTimed && legs.length > 0 && legs.every((leg) => leg.isTyped)) {
       const left = began(({ called }) => called !== undefined && called !== 'menu');
-      menu = span(startedAt, left ?? call.endedAt ?? latest(steps.map((step) => step.endedAt)));
+      menu = elapsed(startedAt, left ?? call.endedAt ?? latest(legs.map((leg) => leg.endedAt)));
     }
   } else if (direction === 'outbound' && isTimed) {
-    ring = span(
+    ring = elapsed(
       began(() => true),
       until,
     );
@@ -209,29 +212,29 @@ function times(call: CallColumns, steps: readonly Step[]): Times {
 }
 
 /** When the waiting ended: the first answer was connected, the mailbox answered, or the call ended unanswered. */
-function waitedUntil(call: CallColumns, steps: readonly Step[]): number | undefined {
+function waitedUntil(call: CallColumns, legs: readonly InterpretedLeg[]): number | undefined {
   switch (call.status) {
     case 'answered': {
-      const talks = steps.filter(({ called, talkSeconds }) => isTelephone(called) && (talkSeconds ?? 0) > 0);
+      const talks = legs.filter(({ called, talkSeconds }) => isTelephone(called) && (talkSeconds ?? 0) > 0);
       return talks.every(({ talkAt }) => talkAt !== null) ? earliest(talks.map(({ talkAt }) => talkAt)) : undefined;
     }
     case 'voicemail':
-      return steps.toSorted(byStart).at(-1)?.talkAt ?? undefined;
+      return legs.toSorted(byStart).at(-1)?.talkAt ?? undefined;
     case 'missed':
-      return steps.length > 0 ? (call.endedAt ?? latest(steps.map(({ endedAt }) => endedAt))) : undefined;
+      return legs.length > 0 ? (call.endedAt ?? latest(legs.map(({ endedAt }) => endedAt))) : undefined;
     default:
       return undefined;
   }
 }
 
 /** Legs without a start come last. */
-function byStart(a: Step, b: Step): number {
+function byStart(a: InterpretedLeg, b: InterpretedLeg): number {
   const [first, second] = [a.startedAt ?? Number.POSITIVE_INFINITY, b.startedAt ?? Number.POSITIVE_INFINITY];
   return first === second ? a.ordinal - b.ordinal : first - second;
 }
 
 /** Milliseconds. Undefined if an end is unknown. */
-export function span(from: number | null | undefined, until: number | null | undefined): number | undefined {
+export function elapsed(from: number | null | undefined, until: number | null | undefined): number | undefined {
   return from == null || until == null ? undefined : until - from;
 }
 
@@ -252,12 +255,12 @@ const sum = (all: readonly number[]) => all.reduce((total, each) => total + each
 /** The parties that a call passed through: its legs; if no leg states a type, the ends of the call itself. */
 export function endsOf(
   call: CallColumns,
-  steps: readonly Step[],
-): readonly (Step & { readonly source: 'legs' | 'summary' })[] {
-  const typed = steps.filter(({ caller, called }) => attributes(caller) || attributes(called));
-  if (typed.length > 0) return typed.map((step) => ({ ...step, source: 'legs' }));
+  legs: readonly InterpretedLeg[],
+): readonly (InterpretedLeg & { readonly source: 'legs' | 'summary' })[] {
+  const typed = legs.filter(({ caller, called }) => attributes(caller) || attributes(called));
+  if (typed.length > 0) return typed.map((leg) => ({ ...leg, source: 'legs' }));
   const isAnswered = call.status === 'answered';
-  return [{ ...stepOf({ ...call, ordinal: 1, durationSeconds: null }), isAnswered, source: 'summary' }];
+  return [{ ...interpretLeg({ ...call, ordinal: 1, durationSeconds: null }), isAnswered, source: 'summary' }];
 }
 
 /** Who answered and placed a call; and the group it was answered from, or else the last group it entered. */
@@ -268,9 +271,9 @@ interface Path {
   readonly huntgroup: string | null;
 }
 
-function pathOf(call: CallColumns, steps: readonly Step[]): Path {
-  const ends = endsOf(call, steps);
-  const answers = steps.filter(({ called, isAnswered }) => isTelephone(called) && isAnswered);
+function pathOf(call: CallColumns, legs: readonly InterpretedLeg[]): Path {
+  const ends = endsOf(call, legs);
+  const answers = legs.filter(({ called, isAnswered }) => isTelephone(called) && isAnswered);
   const firstAnswer = Math.min(...answers.map(({ ordinal }) => ordinal));
   const lastGroup = (place: 'queue' | 'huntgroup') =>
     ends.findLast(({ called, ordinal }) => called === place && ordinal <= firstAnswer)?.endpoint || null;
@@ -285,7 +288,7 @@ function pathOf(call: CallColumns, steps: readonly Step[]): Path {
 
 function attributions(
   call: CallColumns,
-  steps: readonly Step[],
+  legs: readonly InterpretedLeg[],
   userOf: (extension: string) => string | null,
 ): Attribution[] {
   const merged = new Map<string, Attribution>();
@@ -306,13 +309,13 @@ function attributions(
       userId: kind === 'extension' ? userOf(name) : null,
     });
   };
-  for (const { caller, called, callerNumber, calledNumber, source, ...end } of endsOf(call, steps)) {
+  for (const { caller, called, callerNumber, calledNumber, source, ...end } of endsOf(call, legs)) {
     const talk = end.isAnswered ? end.talkSeconds : null;
     if (caller === 'user' && end.ordinal === 1) touch('extension', callerNumber, 'placed', source, end.talkSeconds);
     if (called === 'user') touch('extension', calledNumber, end.isAnswered ? 'answered' : 'rang', source, talk);
     // Before a telephone has taken the call, its next leg isn't a transfer. A call is transferred to a person, a group
     // or outside.
-    const isTaken = steps.some((each) => each.ordinal < end.ordinal && isTelephone(each.called) && each.isAnswered);
+    const isTaken = legs.some((each) => each.ordinal < end.ordinal && isTelephone(each.called) && each.isAnswered);
     if (caller === 'user' && called !== 'mailbox' && isTaken) {
       if (called === 'user') touch('extension', calledNumber, 'transferred_to', source);
       touch('extension', callerNumber, 'transferred_out', source);
@@ -329,17 +332,17 @@ function attributions(
  */
 function abandonedIn(
   call: CallColumns,
-  steps: readonly Step[],
+  legs: readonly InterpretedLeg[],
   { queue, huntgroup }: Path,
 ): FactColumns['abandoned_in'] {
   if (call.direction !== 'inbound') return null;
   if (call.isAbandoned && call.status !== 'answered' && call.status !== 'voicemail') {
     if (queue !== null || huntgroup !== null) return 'queue';
-    if (steps.length === 0) return placeOf(call.calledType) === 'user' ? 'ringing' : 'unknown';
-    if (steps.some(({ called }) => isTelephone(called) || called === 'mailbox')) return 'ringing';
-    return steps.every(({ isTyped }) => isTyped) ? 'menu' : 'unknown';
+    if (legs.length === 0) return placeOf(call.calledType) === 'user' ? 'ringing' : 'unknown';
+    if (legs.some(({ called }) => isTelephone(called) || called === 'mailbox')) return 'ringing';
+    return legs.every(({ isTyped }) => isTyped) ? 'menu' : 'unknown';
   }
-  const isMenuOnly = steps.length > 0 && steps.every(({ called }) => called === 'menu');
+  const isMenuOnly = legs.length > 0 && legs.every(({ called }) => called === 'menu');
   return call.status === 'missed' && isMenuOnly ? 'menu' : null;
 }
 
@@ -353,38 +356,38 @@ const minMessageSeconds = 3;
  */
 function howFar(
   call: CallColumns,
-  steps: readonly Step[],
+  legs: readonly InterpretedLeg[],
 ): Pick<FactColumns, 'reached' | 'is_message_left' | 'message_seconds'> {
-  const mailboxes = steps.filter(({ called }) => called === 'mailbox');
+  const mailboxes = legs.filter(({ called }) => called === 'mailbox');
   const isVoicemail = wordOf(call.status) === 'voicemail';
   const isMailbox = isVoicemail || mailboxes.length > 0;
   const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
   // The talk time of the whole call may belong to a person who transferred the caller, or to a menu.
-  const ofCall = isVoicemail && !steps.some(({ called }) => called === 'menu') ? call.talkSeconds : null;
+  const ofCall = isVoicemail && !legs.some(({ called }) => called === 'menu') ? call.talkSeconds : null;
   const seconds = known.length > 0 ? sum(known) : ofCall;
   const isRecorded = [call, ...mailboxes].some((each) => each.isRecorded === true);
   return {
-    reached: furthest(call, steps, isMailbox),
+    reached: furthest(call, legs, isMailbox),
     is_message_left: isMailbox && (isRecorded || (seconds ?? 0) >= minMessageSeconds),
     message_seconds: storable(seconds),
   };
 }
 
-function furthest(call: CallColumns, steps: readonly Step[], isMailbox: boolean): Reached {
+function furthest(call: CallColumns, legs: readonly InterpretedLeg[], isMailbox: boolean): Reached {
   // All status codes from 1 on mean that somebody answered.
   const isAnswered = wordOf(call.status) === 'answered' || (call.statusCode ?? 0) >= 1;
-  if (isAnswered || steps.some((step) => isTelephone(step.called) && step.isAnswered)) return 'person';
+  if (isAnswered || legs.some((leg) => isTelephone(leg.called) && leg.isAnswered)) return 'person';
   // An outbound call has no caller to track: its legs show whom we rang.
   if (wordOf(call.direction) === 'outbound') return 'unknown';
   if (isMailbox) return 'mailbox';
   // On a leg between two outside parties, no telephone of ours rings.
   const isOutside = (place: Place | undefined) => place === undefined || place === 'external';
-  if (steps.some(({ caller, called }) => called === 'user' || (called === 'external' && !isOutside(caller))))
+  if (legs.some(({ caller, called }) => called === 'user' || (called === 'external' && !isOutside(caller))))
     return 'rang';
-  if (steps.some(({ caller, called }) => isGroup(called) || isGroup(caller))) return 'queue';
-  if (steps.length === 0) return 'unknown';
-  if (steps.every(({ called }) => called === 'menu')) return 'menu';
-  return steps.some(({ isTyped }) => isTyped) ? 'unknown' : byCalledType(call);
+  if (legs.some(({ caller, called }) => isGroup(called) || isGroup(caller))) return 'queue';
+  if (legs.length === 0) return 'unknown';
+  if (legs.every(({ called }) => called === 'menu')) return 'menu';
+  return legs.some(({ isTyped }) => isTyped) ? 'unknown' : byCalledType(call);
 }
 
 /**

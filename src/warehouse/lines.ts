@@ -30,7 +30,7 @@ export const lines = directoryList({
       table: 'warehouse.sms_line_users',
       columns: ['line', 'user_id'],
       listed: known.flatMap(({ line, userIds }) => userIds.map((userId) => [line, String(userId)])),
-      scopes: known.map(({ line }) => [line]),
+      lists: known.map(({ line }) => [line]),
       knownOwners: held,
       owners: all,
     });

@@ -14,7 +14,7 @@ interface PeriodsRead {
   /** All facts that the read listed. */
   readonly listed: readonly (readonly string[])[];
   /** The lists that were read, by their first columns. Facts that are missing in these lists end; other facts don't. */
-  readonly scopes: readonly (readonly string[])[];
+  readonly lists: readonly (readonly string[])[];
   /**
    * The owners that earlier reads listed: their new facts start now. A new fact of another owner starts when a previous
    * owner's ended, or at -infinity.
@@ -37,19 +37,19 @@ export interface BegunPeriod {
  * facts.
  */
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<BegunPeriod[]> {
-  const { columns, scopes } = read;
+  const { columns, lists } = read;
   const [owner = 'line'] = columns;
   const ownerType = sql.raw(scalarOf(owner));
   const table = sql.table(read.table);
   const listed = rowsOf(columns, read.listed);
-  const scopeColumns = columns.slice(0, scopes[0]?.length ?? 1);
+  const listColumns = columns.slice(0, lists[0]?.length ?? 1);
 
   await query(
     tx,
     sql`update ${table} p set valid_to = now()
      where p.valid_to = 'infinity'
        and not exists (select from ${listed} where ${areEqual(columns, 'l', 'p')})
-       and (exists (select from ${rowsOf(scopeColumns, scopes)} where ${areEqual(scopeColumns, 'l', 'p')})
+       and (exists (select from ${rowsOf(listColumns, lists)} where ${areEqual(listColumns, 'l', 'p')})
          or p.${sql.ref(owner)} <> all(${read.owners ?? null}::${ownerType}[]))`,
   );
   const names = sql.raw(columns.join(', '));

@@ -1,12 +1,12 @@
 import {
   type CallColumns,
+  elapsed,
   endsOf,
+  type InterpretedLeg,
+  interpretLeg,
   isTelephone,
   type LegColumns,
   latest,
-  type Step,
-  span,
-  stepOf,
   whole,
 } from './call-facts.ts';
 
@@ -32,7 +32,7 @@ export interface QueueVisit extends Group, Outcome {
 }
 
 /**
- * A call's visits to queues and huntgroups, in order. Pure. A visit ends with the step that follows its leg; telephones
+ * A call's visits to queues and huntgroups, in order. Pure. A visit ends with the next leg; telephones
  * that only rang don't count. If no leg shows a group, there is one visit for each group that the call is otherwise
  * known to have entered: `entered`, and its own called end. A single such visit gets the outcome and the wait of the
  * call.
@@ -42,10 +42,12 @@ export function queueVisits(
   legs: readonly LegColumns[],
   entered: readonly Group[],
 ): QueueVisit[] {
-  const steps = legs.map(stepOf);
-  const visits = visitsByLegs(call, steps);
+  const interpreted = legs.map(interpretLeg);
+  const visits = visitsByLegs(call, interpreted);
   if (visits.length > 0) return visits;
-  const groups = new Map([...entered, ...endsOf(call, steps).flatMap(groupsOf)].map((each) => [keyOf(each), each]));
+  const groups = new Map(
+    [...entered, ...endsOf(call, interpreted).flatMap(groupsOf)].map((each) => [keyOf(each), each]),
+  );
   const { outcome, waitSeconds, waitBasis } = call;
   const ended = groups.size === 1 ? { outcome, waitSeconds, waitBasis } : unknownEnd;
   return [...groups.keys()]
@@ -56,19 +58,19 @@ export function queueVisits(
 
 const unknownEnd: Outcome = { outcome: 'unknown', waitSeconds: null, waitBasis: 'unknown' };
 
-function visitsByLegs(call: CallColumns & Outcome, steps: readonly Step[]): QueueVisit[] {
-  const path = steps.filter(({ called, isAnswered }) => !isTelephone(called) || isAnswered);
+function visitsByLegs(call: CallColumns & Outcome, legs: readonly InterpretedLeg[]): QueueVisit[] {
+  const path = legs.filter(({ called, isAnswered }) => !isTelephone(called) || isAnswered);
   const firstAnswer = path.findIndex(({ called }) => isTelephone(called));
-  const callEnd = call.endedAt ?? latest(steps.map(({ endedAt }) => endedAt));
-  return path.flatMap((step, at) => {
+  const callEnd = call.endedAt ?? latest(legs.map(({ endedAt }) => endedAt));
+  return path.flatMap((leg, at) => {
     const next = path[at + 1];
     // Somebody answered earlier and transferred the caller: the outcome of the call says nothing about this visit.
     const isAfterAnswer = call.outcome === 'answered' && firstAnswer >= 0 && firstAnswer < at;
     const { outcome, until } = next ? wayOut(next) : lastEnd(isAfterAnswer ? 'missed' : call.outcome, callEnd);
-    const waitSeconds = whole(span(step.startedAt, until));
+    const waitSeconds = whole(elapsed(leg.startedAt, until));
     const [nextGroup] = next ? groupsOf(next) : [];
-    return groupsOf(step).map((group) => ({
-      ...{ ...group, enteredAt: step.startedAt, outcome, waitSeconds },
+    return groupsOf(leg).map((group) => ({
+      ...{ ...group, enteredAt: leg.startedAt, outcome, waitSeconds },
       waitBasis: waitSeconds === null ? 'unknown' : 'legs',
       nextQueue: nextGroup ? keyOf(nextGroup) : null,
     }));
@@ -81,8 +83,8 @@ interface End {
   readonly until: number | null | undefined;
 }
 
-/** How a visit ended, given the step that follows. */
-function wayOut(next: Step): End {
+/** How a visit ended, given the leg that follows. */
+function wayOut(next: InterpretedLeg): End {
   if (isTelephone(next.called)) return { outcome: 'answered', until: next.talkAt };
   if (!next.isTyped) return { outcome: 'unknown', until: undefined };
   const until = next.startedAt;
@@ -90,14 +92,14 @@ function wayOut(next: Step): End {
   return { outcome: next.called === 'mailbox' ? 'voicemail' : 'left', until };
 }
 
-/** How a visit ended if no step follows. */
+/** How a visit ended if no leg follows. */
 function lastEnd(outcome: string, callEnd: number | undefined): End {
   const isWaitedOut = ['abandoned', 'short_abandoned', 'missed'].includes(outcome);
   return { outcome, until: isWaitedOut ? callEnd : undefined };
 }
 
 /** The group that was called, if any. */
-function groupsOf({ called, endpoint }: Step): Group[] {
+function groupsOf({ called, endpoint }: InterpretedLeg): Group[] {
   return (called === 'queue' || called === 'huntgroup') && endpoint !== '' ? [{ kind: called, endpoint }] : [];
 }
 

@@ -34,7 +34,7 @@ export const users = directoryList({
       table: 'warehouse.user_endpoints',
       columns: ['user_id', 'kind', 'endpoint'],
       listed: reported.flatMap(({ owner, kind, endpoints }) => endpoints.map((endpoint) => [owner, kind, endpoint])),
-      scopes: reported.map(({ owner, kind }) => [owner, kind]),
+      lists: reported.map(({ owner, kind }) => [owner, kind]),
       knownOwners: held,
       owners: all,
     });

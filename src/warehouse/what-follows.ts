@@ -177,9 +177,9 @@ export async function recordFollowing(
     ...quarters(texts).map((at) => ({ kind: 'texts', at, thread: null })),
     ...[...new Set(threads)].map((thread) => ({ kind: 'thread', at: null, thread })),
   ];
-  const steps: RawBuilder<unknown>[] = [];
+  const ctes: RawBuilder<unknown>[] = [];
   if (events.length > 0) {
-    steps.push(sql`events as (
+    ctes.push(sql`events as (
       insert into ops.rule_events (kind, key, happened_at)
       select kind, key, coalesce(at, now())
       from ${relation('e', inOrder(events), { kind: 'text', key: 'text', at: ['timestamptz', ({ at }) => at], happened_at: ['timestamptz', ({ happenedAt }) => happenedAt] }, 'place')}
@@ -187,19 +187,19 @@ export async function recordFollowing(
       order by place)`);
   }
   if (markers.length > 0) {
-    steps.push(sql`markers as (
+    ctes.push(sql`markers as (
       insert into ops.rollup_markers (kind, bucket_at, conversation_id)
       select kind, at, thread from ${relation('m', markers, { kind: 'text', at: 'timestamptz', thread: 'bigint' })})`);
   }
   if (replies.length > 0) {
-    steps.push(sql`answered as (
+    ctes.push(sql`answered as (
       insert into ops.send_markers (planned_at)
       select distinct s.planned_at
       from ${relation('r', replies, { line: 'text', number: 'text', at: 'timestamptz' })}
         join ops.sends s on s.line = r.line and s.number = r.number and s.state = 'SENT'
           and s.dispatched_at < r.at and s.dispatched_at >= r.at - interval '24 hours')`);
   }
-  if (steps.length > 0) await hotQuery(tx, sql`with ${sql.join(steps)} select`);
+  if (ctes.length > 0) await hotQuery(tx, sql`with ${sql.join(ctes)} select`);
 }
 
 const byId = new Intl.Collator('en', { numeric: true });

@@ -262,28 +262,28 @@ async function carryOut(tx: Transaction, plans: readonly Plan[]): Promise<void> 
   const legs = plans.flatMap((each) => each.legs ?? []);
   const goneLegs = plans.flatMap((each) => each.goneLegs ?? []);
   const lateLegs = plans.flatMap((each): JsonRow[] => (each.lateLegs ? [each.lateLegs] : []));
-  const steps: RawBuilder<unknown>[] = [];
-  if (lateLegs.length > 0) steps.push(sql`late_legs as (${updateColumns([...factNames, ...legsColumns], lateLegs)})`);
-  if (legs.length > 0) steps.push(sql`legs as (${insertInto(callLegs, rowsOf(callLegs, legs))})`);
+  const ctes: RawBuilder<unknown>[] = [];
+  if (lateLegs.length > 0) ctes.push(sql`late_legs as (${updateColumns([...factNames, ...legsColumns], lateLegs)})`);
+  if (legs.length > 0) ctes.push(sql`legs as (${insertInto(callLegs, rowsOf(callLegs, legs))})`);
   if (goneLegs.length > 0) {
-    steps.push(sql`gone_legs as (
+    ctes.push(sql`gone_legs as (
       update warehouse.call_legs t set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(),
         fetch_seq = g.fetch_seq
       from ${relation('g', goneLegs, { call_id: ['text', (each) => each.callId], leg_key: ['text', ({ key }) => key], fetch_seq: ['bigint', (each) => each.fetchSeq] })}
       where t.call_id = g.call_id and t.leg_key = g.leg_key)`);
   }
-  steps.push(...attributionSteps(plans.flatMap((each) => each.attributions ?? [])));
-  if (rows.length === 0 && steps.length === 0) return;
+  ctes.push(...attributionCtes(plans.flatMap((each) => each.attributions ?? [])));
+  if (rows.length === 0 && ctes.length === 0) return;
   const written = await hotQuery<{ call_id: string; is_new: boolean }>(
     tx,
-    sql`with ${sql.join([sql`calls as (${insertInto(calls, rowsOf(calls, rows))} returning t.call_id, t.xmax = 0 as is_new)`, ...steps])}
+    sql`with ${sql.join([sql`calls as (${insertInto(calls, rowsOf(calls, rows))} returning t.call_id, t.xmax = 0 as is_new)`, ...ctes])}
       select call_id, is_new from calls`,
   );
   const known = new Map(plans.map(({ write }) => [write.callId, write.before !== undefined]));
   if (written.some(({ call_id, is_new }) => !is_new && !known.get(call_id))) throw new ChangedMeanwhile();
 }
 
-function attributionSteps(changes: readonly AttributionChanges[]): RawBuilder<unknown>[] {
+function attributionCtes(changes: readonly AttributionChanges[]): RawBuilder<unknown>[] {
   const gone = changes.flatMap((each) => each.gone);
   const written = changes.flatMap((each) => each.written);
   const key = {
@@ -292,14 +292,14 @@ function attributionSteps(changes: readonly AttributionChanges[]): RawBuilder<un
     endpoint: 'text',
     role: 'text',
   } as const;
-  const steps: RawBuilder<unknown>[] = [];
+  const ctes: RawBuilder<unknown>[] = [];
   if (gone.length > 0) {
-    steps.push(sql`gone_attributions as (
+    ctes.push(sql`gone_attributions as (
       delete from warehouse.call_attributions a using ${relation('g', gone, key)}
       where (a.call_id, a.kind, a.endpoint, a.role) = (g.call_id, g.kind, g.endpoint, g.role))`);
   }
   if (written.length > 0) {
-    steps.push(sql`attributions as (
+    ctes.push(sql`attributions as (
       insert into warehouse.call_attributions as a (call_id, kind, endpoint, role, started_at, user_id, talk_seconds, source)
       select call_id, kind, endpoint, role, started_at, user_id, talk_seconds, source
       from ${relation('w', written, {
@@ -312,7 +312,7 @@ function attributionSteps(changes: readonly AttributionChanges[]): RawBuilder<un
       on conflict (call_id, kind, endpoint, role) do update set started_at = excluded.started_at,
         user_id = coalesce(excluded.user_id, a.user_id), talk_seconds = excluded.talk_seconds, source = excluded.source)`);
   }
-  return steps;
+  return ctes;
 }
 
 const legsColumns = ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'] as const;
@@ -348,9 +348,9 @@ export async function refreshFacts(tx: Transaction, callIds: readonly string[]):
       return { row, call, attributions, differs };
     });
     const changed = fresh.filter(({ differs }) => differs).map(({ row }) => row);
-    const steps = attributionSteps(fresh.map(({ attributions }) => attributions));
-    if (changed.length > 0) steps.push(sql`facts as (${updateColumns(factNames, changed)})`);
-    if (steps.length > 0) await hotQuery(tx, sql`with ${sql.join(steps)} select`);
+    const ctes = attributionCtes(fresh.map(({ attributions }) => attributions));
+    if (changed.length > 0) ctes.push(sql`facts as (${updateColumns(factNames, changed)})`);
+    if (ctes.length > 0) await hotQuery(tx, sql`with ${sql.join(ctes)} select`);
     moved.push(
       ...fresh
         .filter(({ differs, attributions: { written, gone } }) => differs || written.length + gone.length > 0)

@@ -110,7 +110,7 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
   await world.query(
     `update ops.sync_targets set dirty_version = dirty_version + 1, due_at = now() where kind in ('users', 'lines')`,
   );
-  await until(async () => Number(await world.value('select count(*)::int from ops.streams')) >= 3);
+  await until(async () => Number(await world.value('select count(*)::int from ops.parked_kinds')) >= 3);
   const refused = (await checksOf(world)).filter(({ check }) => check === 'credential_refused');
   expect(refused).toHaveLength(1);
   expect(refused[0]?.remedy).toContain('API_KEY');
@@ -125,10 +125,10 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
 
   // However often it was refused, the next request comes within 15 s.
   expect(
-    Number(await world.value('select max(extract(epoch from parked_until - now()))::float8 from ops.streams')),
+    Number(await world.value('select max(extract(epoch from parked_until - now()))::float8 from ops.parked_kinds')),
   ).toBeLessThanOrEqual(15);
   await control(world, 'POST', '/keys', { name: 'default', key: world.sandbox.apiKey });
-  await until(async () => (await world.value('select count(*)::int from ops.streams')) === 0);
+  await until(async () => (await world.value('select count(*)::int from ops.parked_kinds')) === 0);
   expect((await checksOf(world)).filter(({ check }) => check === 'credential_refused')).toEqual([]);
   await world.close();
 });

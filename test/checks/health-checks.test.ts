@@ -78,9 +78,9 @@ problem database_takes_no_writes: ${process('is_refusing', 'true')}
 problem schema_old: update ops.migrations set name = '!' || name where name = (select max(name) from ops.migrations)
 warning schema_old: update ops.views set text_hash = '!' || text_hash where view_name = (select min(view_name) from ops.views)
 problem account_unrecognized: ${process('account_problem', `'another account answers'`)}
-problem credential_refused: insert into ops.streams (kind, parked_until, reason)
+problem credential_refused: insert into ops.parked_kinds (kind, parked_until, reason)
       values ('call', now(), 'calls.search: revoked (401)'), ('lines', now(), 'lines.list: revoked (401)')
-problem scope_missing: insert into ops.streams (kind, parked_until, reason, missing_scope)
+problem scope_missing: insert into ops.parked_kinds (kind, parked_until, reason, missing_scope)
       values ('transcripts', now(), 'no', 'recordings:read')
 problem service_failing: ${process('api_failing_from', `now() - interval '45 seconds'`)}
 warning reads_forbidden: ${target('state, last_error', `('call', '1783385492.057900', 1, 1, 'forbidden', 'not yours')`)}

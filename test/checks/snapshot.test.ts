@@ -119,7 +119,7 @@ test('a table too large to count is estimated, and says so', async () => {
 
 test('a part that is locked shows so in its place, and the others are told', async () => {
   await database.db.transaction().execute(async (tx) => {
-    await sql`lock table ops.streams in access exclusive mode`.execute(tx);
+    await sql`lock table ops.parked_kinds in access exclusive mode`.execute(tx);
     const partial = await takeSnapshot(context);
     expect(partial.parked).toMatchObject({ state: 'unknown' });
     expect(partial.inbox).toMatchObject({ state: 'known' });

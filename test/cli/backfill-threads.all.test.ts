@@ -20,18 +20,18 @@ const run = (databaseUrl = '', ...flags: string[]) =>
 
 describe('where no line is known, it fails with the cure', async () => {
   const database = await migratedDatabase();
-  beforeEach(() => database.query('truncate ops.streams, ops.sync_targets'));
+  beforeEach(() => database.query('truncate ops.parked_kinds, ops.sync_targets'));
 
   test.each([
     ['before a worker has read them', 'select', 'Run a worker (`npx trunkline worker`)'],
     [
       'while a scope is missing',
-      `insert into ops.streams (kind, parked_until, reason, missing_scope) values ('lines', now() + interval '1 minute', 'no', 'sms:read')`,
+      `insert into ops.parked_kinds (kind, parked_until, reason, missing_scope) values ('lines', now() + interval '1 minute', 'no', 'sms:read')`,
       '(no). Grant sms:read to the API key',
     ],
     [
       'while the API key is refused',
-      `insert into ops.streams (kind, parked_until, reason) values ('lines', now() + interval '1 minute', 'it was revoked')`,
+      `insert into ops.parked_kinds (kind, parked_until, reason) values ('lines', now() + interval '1 minute', 'it was revoked')`,
       '(it was revoked). Set API_KEY to a key that is valid',
     ],
     [
@@ -108,11 +108,11 @@ describe('beside a worker', async () => {
 
   test('waits no longer where the service refuses to show threads', async () => {
     await query(
-      `insert into ops.streams (kind, reason, missing_scope, parked_until)
+      `insert into ops.parked_kinds (kind, reason, missing_scope, parked_until)
        values ('thread', 'insufficient scope', 'messages:read', now() + interval '10 minutes')`,
     );
     const { code, err } = await run(databaseUrl, '--numbers', await listOf(`18455550151,${line}`));
-    await query('delete from ops.streams');
+    await query('delete from ops.parked_kinds');
     expect({ code, err }).toEqual({
       code: 1,
       err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the API key. The rest follows.\n',

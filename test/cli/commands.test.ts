@@ -114,14 +114,14 @@ test('a search for conversations that the service refuses ends at once, and says
     `insert into ops.thread_candidates (line, number, evidence) values ('18005550100', '18455550123', 'import')`,
   );
   await query(
-    `insert into ops.streams (kind, reason, missing_scope, parked_until)
+    `insert into ops.parked_kinds (kind, reason, missing_scope, parked_until)
      values ('thread', 'sms.thread: insufficient scope', 'sms:read', now() + interval '1 minute')`,
   );
   const { code, err } = await run(['backfill', 'threads']);
   expect(code).toBe(1);
   expect(err.trim().split('\n').at(-1)).toMatch(/insufficient scope.*Grant sms:read to the API key/);
   expect(err).not.toContain('does a worker run');
-  await query(`delete from ops.streams`);
+  await query(`delete from ops.parked_kinds`);
   await query(`truncate ops.thread_candidates, ops.sync_targets`);
 });
 

@@ -14,7 +14,7 @@ import {
   type TargetState,
 } from '../../src/inbox/claims.ts';
 import { createDueFloor } from '../../src/inbox/due-floor.ts';
-import { parkStream, resumeStreams } from '../../src/inbox/parking.ts';
+import { parkKind, resumeKinds } from '../../src/inbox/parking.ts';
 import {
   type DirtyTarget,
   markDirty,
@@ -27,7 +27,7 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
-beforeEach(() => query('truncate ops.sync_targets, ops.streams'));
+beforeEach(() => query('truncate ops.sync_targets, ops.parked_kinds'));
 
 const call = { kind: 'call', key: '1700000001.1' } as const;
 const other = { kind: 'call', key: '1700000001.2' } as const;
@@ -394,34 +394,34 @@ test('a thread that is forbidden for a week is forgotten, but not what the role 
 
 describe('a parked stream', () => {
   const refusal = { reason: 'refused', missingScope: 'recordings:read' };
-  const endWait = () => query('update ops.streams set parked_until = now()');
+  const endWait = () => query('update ops.parked_kinds set parked_until = now()');
 
   test('gives no claims, and others do; after the wait one read is a probe, and a stream that reads again is gone', async () => {
     await mark(recordings, call);
-    await parkStream(db, 'recordings', refusal);
+    await parkKind(db, 'recordings', refusal);
     expect(await claimTargets(db, [recordings, call])).toMatchObject([call]);
     await endWait();
     expect(await claimDue(db, kinds, 10), 'left to its jobs').toEqual([]);
     expect(await claimTargets(db, [recordings])).toMatchObject([{ isProbe: true }]);
-    await resumeStreams(db, ['recordings']);
-    expect(await query('select kind from ops.streams')).toEqual([]);
+    await resumeKinds(db, ['recordings']);
+    expect(await query('select kind from ops.parked_kinds')).toEqual([]);
   });
 
   test('is tried by one request every 15 seconds, so that reading soon resumes', async () => {
     for (let turn = 0; turn < 12; turn += 1) {
-      await parkStream(db, 'recordings', refusal);
-      const wait = await value('select round(extract(epoch from parked_until - now()))::integer from ops.streams');
+      await parkKind(db, 'recordings', refusal);
+      const wait = await value('select round(extract(epoch from parked_until - now()))::integer from ops.parked_kinds');
       expect(wait).toBe(15);
       await endWait();
     }
   });
 
   test('that the same credential parked is tried at once when another one reads again', async () => {
-    await parkStream(db, 'thread', { reason: 'unauthorized' });
-    await parkStream(db, 'call', { reason: 'unauthorized' });
-    await parkStream(db, 'recordings', refusal);
-    await resumeStreams(db, ['thread']);
-    expect(await query('select kind, parked_until <= now() as tries from ops.streams order by kind')).toEqual([
+    await parkKind(db, 'thread', { reason: 'unauthorized' });
+    await parkKind(db, 'call', { reason: 'unauthorized' });
+    await parkKind(db, 'recordings', refusal);
+    await resumeKinds(db, ['thread']);
+    expect(await query('select kind, parked_until <= now() as tries from ops.parked_kinds order by kind')).toEqual([
       { kind: 'call', tries: true },
       { kind: 'recordings', tries: false },
     ]);
@@ -439,7 +439,9 @@ describe('the floor of what is due', () => {
     await pending('old', '2 hours');
     await pending('history', '1 hour', priorities.history);
     await query(`insert into ops.sync_targets (kind, key, due_at) values ('users', 'all', now() - interval '1 day')`);
-    await query(`insert into ops.streams (kind, parked_until, reason) values ('users', now() + interval '1 day', '')`);
+    await query(
+      `insert into ops.parked_kinds (kind, parked_until, reason) values ('users', now() + interval '1 day', '')`,
+    );
     const floor = createDueFloor(db);
     expect(floor.of(priorities.live)).toBe('-infinity');
     await floor.raise();

@@ -10,7 +10,7 @@ import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db, query } = database;
-beforeEach(() => query('truncate ops.sync_targets, ops.streams'));
+beforeEach(() => query('truncate ops.sync_targets, ops.parked_kinds'));
 
 const { reads } = queueSettings.calls;
 

@@ -44,7 +44,7 @@ export async function openReceiver(settings: ReadySettings): Promise<TestReceive
 
 /** Fills a migrated database with one row or more of everything that the page tells of. */
 export async function fill(db: Database): Promise<void> {
-  await query(db, 'truncate ops.deliveries, secrets.bodies, ops.sync_targets, ops.streams restart identity', []);
+  await query(db, 'truncate ops.deliveries, secrets.bodies, ops.sync_targets, ops.parked_kinds restart identity', []);
   await query(db, 'truncate warehouse.sms_messages, warehouse.calls, ops.subscription_watch', []);
   const provenance = `'h', 'test', 1, now() - interval '1 minute'`;
   for (const text of [
@@ -61,7 +61,7 @@ export async function fill(db: Database): Promise<void> {
        ('call', '1783385492.057900', 2, 1, now() - interval '20 seconds', 0, null, null, 'active'),
        ('call', '1783385493.057901', 2, 1, now() + interval '1 hour', 0, null, null, 'active'),
        ('recordings', '1783385493.057901', 1, 1, now(), 0, 'recordings: not yours', now() - interval '1 hour', 'forbidden')`,
-    `insert into ops.streams (kind, parked_until, reason, missing_scope)
+    `insert into ops.parked_kinds (kind, parked_until, reason, missing_scope)
      values ('transcripts', now() + interval '1 minute', 'calls.transcripts: no', 'recordings:read')`,
     `insert into ops.deliveries (event_type, body, targets, is_recognized, received_at)
      values ('AccountSMS', 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
@@ -76,7 +76,7 @@ export async function fill(db: Database): Promise<void> {
 export async function allIsWell({ database, metrics }: Context): Promise<void> {
   await database.pool.query(`
     truncate ops.attribution_days, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
-      ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.alerts,
+      ops.deliveries, ops.sync_targets, ops.parked_kinds, ops.coverage, ops.backfills, ops.gaps, ops.alerts,
       ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs,
       warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;

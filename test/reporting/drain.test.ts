@@ -74,7 +74,7 @@ describe('behind the mirror', () => {
     );
   beforeEach(async () => {
     await query('delete from ops.sync_targets');
-    await query('delete from ops.streams');
+    await query('delete from ops.parked_kinds');
     await call({ call_id: '1.1', started_at: '2026-03-02T10:00:00Z' });
     await mark({ calls: [at('10:00:00')] });
   });
@@ -93,7 +93,7 @@ describe('behind the mirror', () => {
   test('what is parked holds nothing back', async () => {
     await target(70, 0);
     await query(
-      `insert into ops.streams (kind, parked_at, parked_until, reason) values ('call', now(), now() + interval '1 hour', 'refused')`,
+      `insert into ops.parked_kinds (kind, parked_at, parked_until, reason) values ('call', now(), now() + interval '1 hour', 'refused')`,
     );
     await drainBehindMirror(db, none);
     expect(await waiting()).toBe(0);

@@ -43,8 +43,8 @@ describe('the page of the status', () => {
   test.each([1280, 360])('fits a window of %i pixels, and no policy stops what it needs', async (width) => {
     const { tab, said } = await open('/', { width });
     expect(await widthOf(tab)).toBe(width);
-    expect(await tab.locator('.streams .card').count()).toBe(6);
-    expect(await tab.evaluate('getComputedStyle(document.querySelector(".streams")).display')).toBe('grid');
+    expect(await tab.locator('.kinds .card').count()).toBe(6);
+    expect(await tab.evaluate('getComputedStyle(document.querySelector(".kinds")).display')).toBe('grid');
     expect(said).toEqual([]);
   });
 
@@ -53,7 +53,7 @@ describe('the page of the status', () => {
     await tab.evaluate('document.querySelector("header").dataset.kept = "yes"; scrollTo(0, 200)');
     const before = await tab.title();
     expect(before).toContain('Transcripts are not read');
-    await facts.query('delete from ops.streams');
+    await facts.query('delete from ops.parked_kinds');
     await expect.poll(() => tab.title()).not.toBe(before);
     expect(await tab.locator('h1').textContent()).not.toContain('Transcripts are not read');
     expect(await tab.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);

@@ -45,7 +45,7 @@ function msOf(duration: string): number {
 const dues = `
   select due_at from ops.sync_targets t where dirty_version > clean_version
     and (due_at <= now() or kind <> all('{${directoryKinds.join(',')}}'))
-    and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
+    and not exists (select from ops.parked_kinds s where s.kind = t.kind and s.parked_until > now())
   union all select due_at from ops.rule_events
   union all select due_at from ops.rule_actions a join ops.rule_runs r using (run_id) where state = 'waiting' and kind <> 'reply' and not exists (
     select from ops.rule_actions b join ops.rule_runs s using (run_id)

@@ -6,15 +6,15 @@ import { openReaders, whole } from './readers.ts';
 import { messages } from './thread-service.ts';
 
 const { db, query, value, withCall, withThread, openReader, tell } = await openReaders();
-beforeEach(() => query('truncate ops.streams'));
+beforeEach(() => query('truncate ops.parked_kinds'));
 
 const denied: Reply = { error: 'permission_denied', status: 403 };
 const malformed: Reply = { error: 'invalid_request', status: 400 };
 const failing: Reply = { error: 'internal_error', status: 500 };
 const alone = (id: string) => ({ call: { data: shownCall(id) } });
 
-const parked = async () => (await query<{ kind: string }>('select kind from ops.streams')).map(({ kind }) => kind);
-const endParking = () => query('update ops.streams set parked_until = now()');
+const parked = async () => (await query<{ kind: string }>('select kind from ops.parked_kinds')).map(({ kind }) => kind);
+const endParking = () => query('update ops.parked_kinds set parked_until = now()');
 
 describe('a call that is not found', () => {
   test('is deleted by the third spaced read, and not before', async () => {
@@ -78,7 +78,9 @@ test('a missing scope parks its stream alone, and the stream goes on when the sc
   const { id, read, readIfPending, shows, target } = await withCall((own) => ({ ...alone(own), recordings }));
   await read();
   expect(await readIfPending('recordings')).toBe('parked');
-  expect(await query('select kind, missing_scope as scope from ops.streams')).toEqual([{ kind: 'recordings', scope }]);
+  expect(await query('select kind, missing_scope as scope from ops.parked_kinds')).toEqual([
+    { kind: 'recordings', scope },
+  ]);
   expect(await readIfPending('recordings')).toBe('not_pending');
   expect(await read()).toBe('mirrored');
   expect(await target('recordings')).toBe('active 0 pending');

@@ -5,7 +5,7 @@ import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inb
 import { maskKey, maskNumbers } from '../../shared/masking.ts';
 import { directory } from '../../warehouse/directory.ts';
 
-/** How fresh the mirror of one stream is. Null until something is mirrored. */
+/** How fresh the mirror of one kind is. Null until something is mirrored. */
 export interface Freshness {
   readonly kind: TargetKind;
   /** The time of its newest row: when a text was sent, a call began, or a list last changed. */
@@ -37,7 +37,7 @@ export function readFreshness(db: Database): Promise<Freshness[]> {
   );
 }
 
-/** The pending reads of one stream. */
+/** The pending reads of one kind. */
 export interface Backlog {
   readonly kind: TargetKind;
   /** Reads due now, without reads of history. */
@@ -67,8 +67,8 @@ export interface Backlog {
   readonly sampleErrors: readonly string[];
 }
 
-/** A stream that waits because the API key may not read it. */
-export interface ParkedStream {
+/** A kind that waits because the API key may not read it. */
+export interface ParkedKind {
   readonly kind: TargetKind;
   readonly since: Date;
   readonly until: Date;
@@ -112,11 +112,11 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
   return rows.map((row) => ({ ...row, sampleErrors: row.sampleErrors.map(maskNumbers) }));
 }
 
-export async function readParked(db: Database): Promise<ParkedStream[]> {
-  const rows = await query<ParkedStream>(
+export async function readParked(db: Database): Promise<ParkedKind[]> {
+  const rows = await query<ParkedKind>(
     db,
     sql`select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
-     from ops.streams order by parked_at`,
+     from ops.parked_kinds order by parked_at`,
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
 }

@@ -245,7 +245,7 @@ export async function unproveHours(tx: Transaction, callIds: readonly string[]):
 }
 
 /** Voids the proofs of the hours that a period touches, and makes the hours due. */
-export async function unproveSpan(
+export async function unproveRange(
   tx: Transaction,
   { from, until }: { readonly from: Date; readonly until: Date },
   reason: string,
