@@ -400,7 +400,7 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
 const shortestUnguessed = 16;
 
 /** Warnings about settings that work but are insecure or of no effect: one sentence each, with its remedy, and no secret. */
-export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
+export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[] {
   const weaknesses: string[] = [];
   for (const secret of [receiver.secret, receiver.previousSecret]) {
     if (secret === undefined || secret.length >= shortestUnguessed) continue;
@@ -411,6 +411,15 @@ export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
   if (receiver.hasPortAlone && receiver.publicUrl !== undefined && !isLoopbackUrl(receiver.publicUrl)) {
     weaknesses.push(
       'PORT and a public PUBLIC_URL are set, but HOST is not: only this machine can reach the receiver. On a platform set HOST=0.0.0.0; behind a proxy on this machine set HOST=127.0.0.1, and this warning ends.',
+    );
+  }
+  if (
+    receiver.publicUrl !== undefined &&
+    isLoopbackUrl(receiver.publicUrl) &&
+    !isLoopbackUrl(api.baseUrl ?? receiver.publicUrl)
+  ) {
+    weaknesses.push(
+      'PUBLIC_URL is a loopback address, which the service cannot reach. Set it to one that is reachable from the internet, through a tunnel if need be.',
     );
   }
   const host = plainTextHost(databaseUrl);

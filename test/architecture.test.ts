@@ -47,7 +47,6 @@ const layers: readonly (readonly string[])[] = [
   ['src/sync', 'src/completeness', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
   ['src/migrations.ts', 'src/processes', 'src/trace.ts'],
   ['src/checks'],
-  ['src/ops'],
   ['src/alerts'],
   ['src/actions'],
   ['src/server'],

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { SettingsError } from '../../config/settings.ts';
+import { type Diagnosis, diagnose, isFault } from '../checks/doctor.ts';
 import { readySettings } from '../context.ts';
-import { type Diagnosis, diagnose, diagnosesOf, isFault } from '../ops/doctor.ts';
 import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
@@ -12,10 +12,9 @@ import { labelled } from './output.ts';
 /** Prints every fault with its remedy. Exit code 0 if there is none; notices don't count. */
 export async function run(options: { json?: boolean }): Promise<void> {
   const diagnoses = await diagnoseAll();
-  const faults = diagnoses.filter(isFault);
-  if (options.json) console.log(JSON.stringify(diagnoses));
-  else process.stdout.write(`${report(diagnoses, faults.length)}\n`);
-  process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
+  const faults = diagnoses.filter(isFault).length;
+  process.stdout.write(`${options.json ? JSON.stringify(diagnoses) : report(diagnoses, faults)}\n`);
+  process.exitCode = faults === 0 ? exitCodes.done : exitCodes.failed;
 }
 
 async function diagnoseAll(): Promise<Diagnosis[]> {
@@ -24,37 +23,28 @@ async function diagnoseAll(): Promise<Diagnosis[]> {
     return await diagnose(readySettings(settings), createLog('silent'));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    const on = diagnosesOf('Settings');
-    return error.problems.map((problem) =>
-      on.problem(problem.endsWith('.') ? problem : `${problem}.`, `${toType('settings')} lists every variable.`),
-    );
+    const remedy = `${toType('settings')} lists every variable.`;
+    return error.problems.map((problem) => ({
+      ...{ level: 'problem', subject: 'Settings', remedy },
+      sentence: problem.endsWith('.') ? problem : `${problem}.`,
+    }));
   }
 }
 
-const marks = {
-  ok: styled('green', '✓'),
-  notice: styled('cyan', 'i'),
-  warning: styled('yellow', '!'),
-  problem: styled('red', '✗'),
-} as const;
+const marks = { ok: ['green', '✓'], notice: ['cyan', 'i'], warning: ['yellow', '!'], problem: ['red', '✗'] } as const;
 
 function report(diagnoses: readonly Diagnosis[], faults: number): string {
   const width = Math.max(...diagnoses.map(({ subject }) => subject.length));
-  const lines = diagnoses.flatMap((each) => [
+  const lines = diagnoses.flatMap(({ level, subject, sentence, remedy }) => {
+    const [color, mark] = marks[level];
     // The mark contains styling, so its length isn't its width.
-    `${marks[each.level]}${labelled(`  ${each.subject.padEnd(width)}`, printable(each.sentence)).slice(1)}`,
-    ...(each.level === 'ok' ? [] : [labelled(' '.repeat(width + 2), `→ ${printable(each.remedy)}`)]),
-  ]);
-  return [...lines, '', printable(verdictOf(diagnoses, faults))].join('\n');
-}
-
-/** Repeats the notices, because they may limit what was checked. */
-function verdictOf(diagnoses: readonly Diagnosis[], faults: number): string {
-  if (faults > 0) return `${faults} of ${diagnoses.length} checks found a fault.`;
+    const line = labelled(`  ${subject.padEnd(width)}`, printable(sentence)).slice(1);
+    const advice = remedy === undefined ? [] : [labelled(' '.repeat(width + 2), `→ ${printable(remedy)}`)];
+    return [styleText(color, mark, { stream: process.stdout }) + line, ...advice];
+  });
+  // Notices are repeated, because they may limit what was checked.
   const notices = diagnoses.filter(({ level }) => level === 'notice').map(({ sentence }) => sentence);
-  return notices.length === 0 ? 'No fault was found.' : `No fault was found. Note: ${notices.join(' ')}`;
-}
-
-function styled(color: 'cyan' | 'green' | 'yellow' | 'red', mark: string): string {
-  return styleText(color, mark, { stream: process.stdout });
+  const note = notices.length === 0 ? '' : ` Note: ${notices.join(' ')}`;
+  const verdict = faults > 0 ? `${faults} of ${diagnoses.length} checks found a fault.` : `No fault was found.${note}`;
+  return [...lines, '', printable(verdict)].join('\n');
 }

@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
+import type { Diagnosis } from '../../src/checks/doctor.ts';
+import { diagnose, judgeServer, probeReceiver } from '../../src/checks/doctor.ts';
 import { query } from '../../src/db/database.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
-import type { Diagnosis } from '../../src/ops/doctor.ts';
-import { diagnose, diagnoseReceiver, diagnoseServer } from '../../src/ops/doctor.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions, wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
-import { migrated, openReceiver, secret, settingsFor } from './receiver.ts';
+import { migrated, openReceiver, secret, settingsFor } from '../ops/receiver.ts';
 
 const log = createLog('silent');
 // That of the run does not wait for its disk, which the doctor would find.
@@ -41,13 +41,13 @@ function environment(more: Readonly<Record<string, string>> = {}) {
 
 const diagnosed = (more: Readonly<Record<string, string>> = {}, url = databaseUrl) =>
   diagnose(settingsFor(url, environment(more)), log);
-const faults = (findings: readonly Diagnosis[]) =>
+const faults = (findings: readonly Pick<Diagnosis, 'level' | 'sentence'>[]) =>
   findings.flatMap((each) => (each.level === 'ok' || each.level === 'notice' ? [] : [each.sentence]));
 
 test('finds nothing wrong where nothing is', async () => {
   const findings = await diagnosed();
   expect(faults(findings)).toEqual([]);
-  const subjects = ['Settings', 'Postgres', 'Queue', 'Mirror', 'API', 'Receiver'];
+  const subjects = ['Settings', 'Postgres', 'Mirror', 'API', 'Receiver'];
   expect(new Set(findings.map(({ subject }) => subject))).toEqual(new Set(subjects));
 });
 
@@ -117,7 +117,7 @@ async function answeredBy(listener: RequestListener): Promise<string[]> {
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
-  return faults(await diagnoseReceiver(settings, undefined, false));
+  return faults(await probeReceiver(settings, undefined, false));
 }
 
 test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
@@ -138,7 +138,7 @@ test.each([403, 301])('tells a proxy that answers POST with %i and lets GET thro
 
 test('posts to the receiver without leaving a delivery', async () => {
   await query(db, 'truncate ops.deliveries', []);
-  const found = await diagnoseReceiver(settingsFor(databaseUrl, environment()), undefined, false);
+  const found = await probeReceiver(settingsFor(databaseUrl, environment()), undefined, false);
   expect(found.map(({ sentence }) => sentence)).toContain('The receiver answers at PUBLIC_URL.');
   expect(await query(db, 'select from ops.deliveries', [])).toEqual([]);
 });
@@ -153,7 +153,7 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
     { id: 3, url: `${hooks}/AccountAITranscription`, type: 'AccountSMS' },
     ...wantedTypes.slice(3).map((type, at) => ({ id: 4 + at, url: `${hooks}/${type}`, type })),
   ].map((each) => ({ ...each, type: each.type as EventType, enabled: true, raw: {}, unknownKeys: [] }));
-  const findings = await diagnoseReceiver(settings, subscriptions, false);
+  const findings = await probeReceiver(settings, subscriptions, false);
   expect(faults(findings).filter((each) => each.includes('subscription'))).toEqual([
     'The subscription is disabled or not of the type AccountAITranscription.',
   ]);
@@ -168,7 +168,7 @@ test.each([
 ])('tells a server with %j whose clock is %i s ahead', (setting, skewSeconds, sentence) => {
   const sound = { version: '14', commits: 'on', fsync: 'on', asynchronous: 0, readOnly: false };
   const server = { ...sound, number: 180_004, now: new Date() };
-  expect(faults(diagnoseServer({ ...server, ...setting }, skewSeconds))).toEqual(sentence ? [sentence] : []);
+  expect(faults(judgeServer({ ...server, ...setting }, skewSeconds))).toEqual(sentence ? [sentence] : []);
 });
 
 test.each([
@@ -244,7 +244,7 @@ test('the commands print JSON, and end with 1 when something is wrong', async ()
   expect(unset.code).toBe(1);
   expect(JSON.parse(unset.out)).toMatchObject([
     { level: 'problem', sentence: expect.stringContaining('PORT must be a whole number') },
-    { level: 'problem', sentence: expect.stringMatching(/^DATABASE_URL is missing.*`npm start` here.*[^.]\.$/) },
+    { level: 'problem', sentence: expect.stringMatching(/^DATABASE_URL is missing.*`npm start`.*[^.]\.$/) },
   ]);
   const status = await runInProcess({ DATABASE_URL: databaseUrl }, 'status', '--json');
   expect(status.code).toBe(0);
