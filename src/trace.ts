@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from './db/database.ts';
 import { isPending, stateInWords } from './inbox/target-states.ts';
+import { targetId, targetsOfCall } from './inbox/targets.ts';
 import { maskNumbers, maskTarget } from './shared/masking.ts';
 import { momentOf } from './warehouse/held-calls.ts';
 
@@ -76,7 +77,7 @@ const questions: Readonly<Record<TraceKind, (key: string, since: Date | null) =>
   call: (id, since) => ({
     // Recordings and transcripts are rechecked for a day after the call.
     asked: sql`select coalesce(${since}, at - interval '1 hour') as since, at + interval '2 days' as until, null::bigint[] as message_ids,
-      ${['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)}::text[] as targets from (select ${momentOf(id)}::timestamptz as at) call`,
+      ${targetsOfCall(id).map(targetId)}::text[] as targets from (select ${momentOf(id)}::timestamptz as at) call`,
     deliveries: sql`${isWithin} and ${pointsThere}`,
   }),
   thread: (key, since) => ({

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { replayDelivery, replaySince } from '../inbox/stored-deliveries.ts';
 import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
+import { isCallId } from '../shared/call-id.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
-import { isCallId, typedThreadKey } from '../shared/thread.ts';
+import { typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
 import { action } from './action.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { WrongUse } from '../shared/errors.ts';
-import type { TimeRange } from '../shared/time-range.ts';
+import { dayMs, type TimeRange } from '../shared/time-range.ts';
 
 /** Flags of irreversible commands: confirm in advance, or preview. */
 export function addConsent(command: Command): Command {
@@ -30,7 +30,6 @@ export function wholeNumber(from = 0, to = 999_999_999): (text: string) => numbe
 
 const written = /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
-const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /**

@@ -19,6 +19,7 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { countOf, toTheSecond } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
+import { dayMs } from '../shared/time-range.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
@@ -26,7 +27,6 @@ import { readNumberList, refuseUnknownLines } from './number-list.ts';
 import type { Output } from './output.ts';
 import { createProgress, printNote } from './terminal.ts';
 
-const dayMs = 86_400_000;
 /** The maximum range of one search (section 8). */
 const backfillDays = 366;
 

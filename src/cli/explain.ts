@@ -10,6 +10,7 @@ import {
 } from '../rules/explain.ts';
 import { heldBackWords, lesserMode, type Mode } from '../rules/rule.ts';
 import { readRuleSet } from '../rules/versions.ts';
+import { isCallId } from '../shared/call-id.ts';
 import { UserError } from '../shared/errors.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { threadOf, typedThreadKey } from '../shared/thread.ts';
@@ -66,7 +67,7 @@ function partiesOf({ direction, line, number }: ExplainedText | ExplainedCall): 
 
 function choiceOf(which: string): Choice {
   if (/^\d{1,19}$/.test(which)) return { messageId: which };
-  if (/^\d{9,11}\.\d{1,12}$/.test(which)) return { callId: which };
+  if (isCallId(which)) return { callId: which };
   const { line, number, participants } = threadOf(typedThreadKey(which) ?? '');
   if (number !== '' && participants.length === 0) return { line, number };
   throw new UserError(

@@ -5,13 +5,13 @@ import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { countOf } from '../shared/format.ts';
+import { dayMs } from '../shared/time-range.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
 import type { Output } from './output.ts';
 import { createProgress } from './terminal.ts';
 
 const dueCheckMs = 250;
-const dayMs = 86_400_000;
 
 /**
  * Compares the hours of a range now (by default of the last day), and adds what the mirror lacks. For the current hour,

@@ -21,6 +21,7 @@ import { triggerKinds } from '../rules/triggers.ts';
 import { applyRules } from '../rules/versions.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import { countOf, dollars, toTheSecond } from '../shared/format.ts';
+import { dayMs } from '../shared/time-range.ts';
 import { type RangeFlags, rangeOf } from './arguments.ts';
 import { commandSettings, openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
@@ -172,7 +173,7 @@ export function listFacts(trigger: string | undefined): Output {
   );
 }
 
-const defaultSpanMs = 7 * 86_400_000;
+const defaultSpanMs = 7 * dayMs;
 
 /** What the rules would have done in a range, in a line for each rule; `--json` has each day, why not, and examples. */
 export async function simulateRules({ file: named, ...given }: RangeFlags & { file?: string }): Promise<Output> {

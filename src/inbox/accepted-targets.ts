@@ -1,4 +1,4 @@
-import type { Target, TargetKind } from './targets.ts';
+import { type Target, targetId, targetOfId } from './targets.ts';
 
 /**
  * The targets of the deliveries that this process accepted in the last quarter of an hour, in memory. They are read
@@ -19,8 +19,7 @@ export function createAcceptedTargets(now = Date.now): AcceptedTargets {
   return {
     add(targets) {
       const at = now();
-      for (const { kind, key } of targets) {
-        const id = `${kind} ${key}`;
+      for (const id of targets.map(targetId)) {
         kept.delete(id);
         kept.set(id, at);
       }
@@ -29,12 +28,6 @@ export function createAcceptedTargets(now = Date.now): AcceptedTargets {
         kept.delete(id);
       }
     },
-    targets: () => [...kept.keys()].map(targetOfId),
+    targets: () => [...kept.keys()].flatMap((id) => targetOfId(id) ?? []),
   };
-}
-
-/** The target of a "kind key". */
-function targetOfId(id: string): Target {
-  const space = id.indexOf(' ');
-  return { kind: id.slice(0, space) as TargetKind, key: id.slice(space + 1) };
 }

@@ -20,6 +20,7 @@ import {
   type Rank,
   rankOf,
   type Target,
+  targetId,
 } from './targets.ts';
 
 /** A delivery to store. */
@@ -178,7 +179,7 @@ function referencedBy(deliveries: readonly Delivery[]): BatchTarget[] {
   for (const [place, { targets }] of deliveries.entries()) {
     const rank = rankOf(targets.length);
     for (const target of targets) {
-      const id = `${target.kind} ${target.key}`;
+      const id = targetId(target);
       const held = referenced.get(id);
       const isSooner = !held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0);
       if (isSooner || held.rank > rank) {
@@ -208,7 +209,7 @@ function insertStatement(
       user_agent: ['text', (each) => each.userAgent],
       body: 'text',
       unread: ['text', (each) => each.unread?.toString('base64')],
-      targets: ['text[]', (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`)],
+      targets: ['text[]', (each) => each.targets.map(targetId)],
       named: ['text[]', (each) => messagesNamedBy(each.targets)],
       is_recognized: ['boolean', (each) => each.isRecognized],
       is_erased: ['boolean', (each) => each.isErased === true],

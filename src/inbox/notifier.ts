@@ -6,7 +6,7 @@ import { beat } from '../shared/beat.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import type { DirectoryKind } from '../warehouse/directory.ts';
-import { type DueTarget, type Target, type TargetKind, targetKinds } from './targets.ts';
+import { type DueTarget, type Target, type TargetKind, targetId, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */
 export function queueOf(kind: TargetKind): QueueName {
@@ -53,7 +53,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
     const queue = queueOf(kind);
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
-    targets.set(`${kind} ${key}`, { kind, key });
+    targets.set(targetId({ kind, key }), { kind, key });
     if (!enqueuing.has(queue)) enqueuing.set(queue, beat.busy(enqueueAll(queue, targets)));
   }
 
@@ -92,7 +92,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
           enqueue(target);
           continue;
         }
-        const id = `${target.kind} ${target.key}`;
+        const id = targetId(target);
         const at = beat.now() + afterMs;
         const set = timers.get(id);
         if (set && set.at <= at) continue;

@@ -11,7 +11,8 @@ import {
   type Rank,
   rankOf,
   type Target,
-  targetKinds,
+  targetId,
+  targetOfId,
   unconfirmed,
 } from './targets.ts';
 
@@ -66,7 +67,7 @@ export interface InboxDeps {
 export async function replayDelivery({ db, notify }: InboxDeps, id: string): Promise<ReplayResult | undefined> {
   const found = await findDelivery(db, id);
   if (!found) return undefined;
-  const targets = found.targets.flatMap(parseTarget);
+  const targets = found.targets.flatMap((each) => targetOfId(each) ?? []);
   const priority = rankOf(targets.length);
   const dirty = targets.map((target) => ({ ...target, priority, deliveryId: id }));
   notify(await markDirty(db, dirty));
@@ -76,7 +77,10 @@ export async function replayDelivery({ db, notify }: InboxDeps, id: string): Pro
 /** Marks the targets of all deliveries since a moment dirty. They are read after live targets. */
 export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayResult> {
   return inBatches(deps, sql`received_at >= ${since}`, async (tx, deliveries) => {
-    const targets = deliveries.map(({ id, targets }) => ({ id, targets: targets.flatMap(parseTarget) }));
+    const targets = deliveries.map(({ id, targets }) => ({
+      id,
+      targets: targets.flatMap((each) => targetOfId(each) ?? []),
+    }));
     const marked = await markRanked(tx, targets, priorities.history);
     return { deliveries: deliveries.length, ...marked };
   });
@@ -107,7 +111,7 @@ export async function reparseDeliveries(deps: InboxDeps, signal?: AbortSignal): 
     if (found.length === 0) return { deliveries: 0, targets: 0, due: [] };
     const columnsFound = relation('f', found, {
       delivery_id: ['bigint', ({ id }) => id],
-      targets: ['text[]', ({ targets }) => targets.map(({ kind, key }) => `${kind} ${key}`)],
+      targets: ['text[]', ({ targets }) => targets.map(targetId)],
       event_type: ['text', ({ type }) => type],
       claimed_type: ['text', ({ claimedType }) => claimedType],
       named: ['text[]', ({ targets }) => messagesNamedBy(targets)],
@@ -192,19 +196,12 @@ async function markRanked(
   const ranked = new Map<string, DirtyTarget & { readonly priority: Rank }>();
   for (const { id: deliveryId, targets } of deliveries) {
     const rank = rankOf(targets.length) === unconfirmed.bulk ? unconfirmed.bulk : priority;
-    for (const { kind, key } of targets) {
-      const id = `${kind} ${key}`;
+    for (const target of targets) {
+      const id = targetId(target);
       if ((ranked.get(id)?.priority ?? Number.POSITIVE_INFINITY) > rank) {
-        ranked.set(id, { kind, key, priority: rank, deliveryId });
+        ranked.set(id, { ...target, priority: rank, deliveryId });
       }
     }
   }
   return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()]) };
-}
-
-/** Parses `kind key`. Empty for a kind that only another release knows. */
-function parseTarget(name: string): Target[] {
-  const [kind, key] = name.split(/ (.*)/s, 2);
-  const known = targetKinds.find((each) => each === kind);
-  return known === undefined || key === undefined ? [] : [{ kind: known, key }];
 }

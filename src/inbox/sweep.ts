@@ -8,7 +8,7 @@ import { withTimeout } from '../shared/timeout.ts';
 import type { DueFloor } from './due-floor.ts';
 import { kindsOfQueues } from './notifier.ts';
 import { parkedKinds } from './parking.ts';
-import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
+import { type Priority, priorities, type Target, type TargetKind, targetId } from './targets.ts';
 
 /*
  * A job only announces that a target is due. The sweep reads targets without a job, straight from `ops.sync_targets`:
@@ -71,7 +71,7 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
   }
 
   function begin(target: Target, reading: Map<string, Promise<void>>, reads: number): void {
-    const id = `${target.kind} ${target.key}`;
+    const id = targetId(target);
     if (reading.has(id)) return;
     const ended = beat
       .busy(read(target, stopping.signal))

@@ -22,6 +22,22 @@ export interface Target {
   readonly key: string;
 }
 
+/** The targets of a call. */
+export const targetsOfCall = (key: string): readonly Target[] =>
+  (['call', 'recordings', 'transcripts'] as const).map((kind) => ({ kind, key }));
+
+/** A target as one text, as deliveries name it. */
+export function targetId({ kind, key }: Target): string {
+  return `${kind} ${key}`;
+}
+
+/** The target of such a text. Undefined for a kind that only another release knows. */
+export function targetOfId(id: string): Target | undefined {
+  const [name, key] = id.split(/ (.*)/s, 2);
+  const kind = targetKinds.find((each) => each === name);
+  return kind === undefined || key === undefined ? undefined : { kind, key };
+}
+
 /** A target for logs and pages, with phone numbers masked. */
 export function maskedTarget({ kind, key }: Target): string {
   return `${kind} ${maskKey(kind, key)}`;

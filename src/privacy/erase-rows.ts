@@ -1,4 +1,5 @@
 import { query, relation, sql, type Transaction } from '../db/database.ts';
+import { targetId, targetsOfCall } from '../inbox/targets.ts';
 import { countryCodeOf, sameNumbers } from '../shared/phone-numbers.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/erased-calls.ts';
 import type { JsonRow } from '../warehouse/held-calls.ts';
@@ -33,10 +34,7 @@ export async function eraseInbox(
     tx,
     `select delivery_id as id from ops.deliveries
      where not is_erased and (${names('body')} or ${names(`array_to_string(targets, '|')`)} or targets && $3::text[])`,
-    [
-      ...numbersAndEnd(spellings),
-      ids.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
-    ],
+    [...numbersAndEnd(spellings), ids.flatMap(targetsOfCall).map(targetId)],
   );
   const bodies = await query<{ id: string }>(
     tx,

@@ -1,4 +1,4 @@
-import type { TimeRange } from './time-range.ts';
+import { dayMs, type TimeRange } from './time-range.ts';
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type Weekday = (typeof weekdays)[number];
@@ -55,7 +55,6 @@ export function openingsOn(hours: BusinessHours, date: string): TimeRange<Date>[
   );
 }
 
-const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 

@@ -1,3 +1,5 @@
+import { isCallId } from './call-id.ts';
+
 /** Keys whose bare `digits.digits` values are call ids, not amounts. */
 const callIdKeys = new Set(['callid', 'callids', 'uniqueid', 'calledback', 'bridgedfromcallid', 'id']);
 /** A value under this key is a call id only if it looks like one: it may be a price. */
@@ -10,7 +12,6 @@ const bareCallIdInArray = /[[,]\s*\d{9,11}\.\d/;
 const longInteger = new RegExp('\\d'.repeat(16));
 
 const digitsDotDigits = /^\d+\.\d+$/;
-const callIdShape = /^\d{9,11}\.\d{1,12}$/;
 const integer = /^-?\d+$/;
 
 /** Normalizes a key for comparison: lower case, no punctuation, so that `Call-ID` equals `call_id`. */
@@ -43,12 +44,12 @@ function keepDigits(this: unknown, key: string, value: unknown, context?: { sour
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const { source } = context;
   const isIdentifier = Array.isArray(this)
-    ? callIdShape.test(source)
-    : digitsDotDigits.test(source) && isCallId(plainKey(key), source);
+    ? isCallId(source)
+    : digitsDotDigits.test(source) && isKeyOfCall(plainKey(key), source);
   const isRounded = !Number.isSafeInteger(value) && integer.test(source);
   return isIdentifier || isRounded ? source : value;
 }
 
-function isCallId(key: string, source: string): boolean {
-  return callIdKeys.has(key) || (key === callKey && callIdShape.test(source));
+function isKeyOfCall(key: string, source: string): boolean {
+  return callIdKeys.has(key) || (key === callKey && isCallId(source));
 }

@@ -51,53 +51,27 @@ export function foldText(text: string): string {
   return ` ${plain} `;
 }
 
-interface Node {
-  readonly next: Map<number, Node>;
-  /** The node of the longest proper suffix that has one. */
-  fallback: Node | undefined;
-  /** A phrase ends here, or a suffix of it does. */
-  isEnd: boolean;
-}
-
-const newNode = (): Node => ({ next: new Map(), fallback: undefined, isEnd: false });
-
 /**
- * Returns a function that tests in one pass (Aho-Corasick) whether a folded text ({@link foldText}) contains any of the
- * phrases. A phrase matches whole words; `*` at one end lets it match within a word there. Throws for a phrase without
- * a word, and for `*` elsewhere.
+ * Returns a function that tests whether a folded text ({@link foldText}) contains any of the phrases. A phrase matches whole
+ * words; `*` at one end lets it match within a word there. Throws for a phrase without a word, and for `*` elsewhere. At each
+ * word of the text only the phrases that begin with it are compared, so the time is linear in the text.
  */
 export function createPhraseSearch(phrases: readonly string[]): (folded: string) => boolean {
-  const root = newNode();
-  for (const phrase of phrases) {
-    const sought = soughtIn(phrase);
-    let node = root;
-    for (let at = 0; at < sought.length; at += 1) {
-      const unit = sought.charCodeAt(at);
-      const next = node.next.get(unit) ?? newNode();
-      node.next.set(unit, next);
-      node = next;
-    }
-    node.isEnd = true;
-  }
-  // Breadth first: the fallback of a node is closer to the root than the node.
-  const queue = [root];
-  for (const node of queue) {
-    for (const [unit, next] of node.next) {
-      let suffix = node.fallback;
-      while (suffix && !suffix.next.has(unit)) suffix = suffix.fallback;
-      next.fallback = suffix?.next.get(unit) ?? root;
-      next.isEnd ||= next.fallback.isEnd;
-      queue.push(next);
-    }
-  }
+  const {
+    anywhere = [],
+    beginnings = [],
+    words = [],
+  } = Object.groupBy(phrases.map(soughtIn), (sought) => {
+    if (!sought.startsWith(' ')) return 'anywhere';
+    return sought.includes(' ', 1) ? 'words' : 'beginnings';
+  });
+  const byWord = Map.groupBy(words, (sought) => sought.slice(0, sought.indexOf(' ', 1)));
   return (text) => {
-    let node = root;
-    for (let at = 0; at < text.length; at += 1) {
-      const unit = text.charCodeAt(at);
-      let from: Node | undefined = node;
-      while (from && !from.next.has(unit)) from = from.fallback;
-      node = from?.next.get(unit) ?? root;
-      if (node.isEnd) return true;
+    if (anywhere.some((each) => text.includes(each))) return true;
+    for (let at = 0, end = 0; end >= 0; at = end) {
+      end = text.indexOf(' ', at + 1);
+      const isHere = (sought: string) => text.startsWith(sought, at);
+      if (beginnings.some(isHere) || byWord.get(text.slice(at, end))?.some(isHere)) return true;
     }
     return false;
   };

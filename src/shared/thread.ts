@@ -44,8 +44,3 @@ function partyOf(text: string): string | undefined {
   const typed = typedNumber(text);
   return 'number' in typed ? typed.number : undefined;
 }
-
-/** Whether a text looks like a call id, such as 1783385492.057900. */
-export function isCallId(text: string): boolean {
-  return /^\d{9,11}\.\d{1,12}$/.test(text);
-}

@@ -1,6 +1,6 @@
 import { type Database, query, sql } from '../db/database.ts';
 import type { Claim } from '../inbox/claims.ts';
-import type { Target } from '../inbox/targets.ts';
+import { type Target, targetId } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
 import { threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/held-calls.ts';
@@ -49,7 +49,7 @@ interface DeliveryFilter {
 /** When a delivery last referred to a target; undefined when no recent one did. */
 async function lastDelivery(
   db: Database,
-  { kind, key }: Target,
+  target: Target,
   { limit, maxAgeSeconds, except }: DeliveryFilter,
   now: Date,
 ): Promise<Date | undefined> {
@@ -61,7 +61,7 @@ async function lastDelivery(
        select received_at, targets, event_type, claimed_type from ops.deliveries
        where received_at > now() - ${maxAgeSeconds} * interval '1 second' order by delivery_id desc limit ${limit}
      ) newest
-     where ${`${kind} ${key}`} = any(targets) ${isCounted}`,
+     where ${targetId(target)} = any(targets) ${isCounted}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }

@@ -14,7 +14,7 @@ import {
 import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkKind, resumeKinds } from '../inbox/parking.ts';
-import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
+import { markDirty, maskedTarget, priorities, type Target, type TargetKind, targetId } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
@@ -80,10 +80,8 @@ export function createSync(deps: SyncDeps) {
   const writer = createWriter(deps);
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
-    const claimed = new Map(
-      (await admit(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
-    );
-    return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
+    const claimed = new Map((await admit(await claimTargets(db, targets))).map((claim) => [targetId(claim), claim]));
+    return targets.map((each) => claimed.get(targetId(each)));
   }, oneAtATime);
   const dueClaims = new Map(
     [...kindsOfQueues].map(([queue, kinds]) => [

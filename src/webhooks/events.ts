@@ -1,3 +1,4 @@
+import { isCallId } from '../shared/call-id.ts';
 import { type EventType, eventTypeOf } from '../shared/event-types.ts';
 import { beginsLikeJson, openJson } from './body.ts';
 import { traitsOf } from './keys.ts';
@@ -26,7 +27,6 @@ const maxContainers = 131_072;
 const maxBroken = 10_000;
 
 const typeFields = ['webhooktype', 'type', 'event'];
-const callId = /^\d{9,11}\.\d{1,12}$/;
 
 interface Step {
   readonly value: object;
@@ -113,5 +113,5 @@ export function callIdsIn(field: unknown): string[] {
   if (Array.isArray(field)) return field.flatMap((entry) => (typeof entry === 'string' ? callIdsIn(entry) : []));
   if (typeof field !== 'string') return [];
   const id = field.trim();
-  return callId.test(id) ? [id] : [];
+  return isCallId(id) ? [id] : [];
 }

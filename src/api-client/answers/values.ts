@@ -1,3 +1,5 @@
+import { isCallId } from '../../shared/call-id.ts';
+
 /** In which way an answer differs from the specification. */
 export type Difference = 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
 
@@ -84,7 +86,7 @@ export const name: Field<string> = (value, report, parent, key) => {
  */
 export const callId: Field<string> = (value, report, parent, key) => {
   if (typeof value !== 'string') report('wrong_type', parent, key, jsonType(value));
-  else if (/^\d{9,11}\.\d{1,12}$/.test(value)) return value;
+  else if (isCallId(value)) return value;
   else report('unknown_value', parent, key, value === '' ? 'empty' : 'text');
   return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
 };

@@ -2,6 +2,7 @@ import { ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, retryDeadlock, sql } from '../../db/database.ts';
 import { type DueTarget, markDirty, priorities } from '../../inbox/targets.ts';
 import type { Thread } from '../../shared/thread.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { ourLines } from '../../warehouse/lines.ts';
 import { claimGaps, closeGap, failGap, hasOpenCallGap, type OpenGap } from '../coverage/reconcile.ts';
 import {
@@ -55,7 +56,7 @@ export function createGapDetection(deps: GapDetectionDeps) {
   }
 
   async function searchGap(gap: OpenGap): Promise<void> {
-    const period = { from: new Date(gap.range.from * 1_000 - 86_400_000), to: new Date(gap.range.to * 1_000) };
+    const period = { from: new Date(gap.range.from * 1_000 - dayMs), to: new Date(gap.range.to * 1_000) };
     const added = await addCallers(db, period, { evidence: 'gap', line: 'called', arrivedBy: period.to });
     const due: DueTarget[] = [];
     for (const line of await ourLines(db)) {

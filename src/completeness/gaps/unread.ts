@@ -6,7 +6,7 @@ import type { Log } from '../../shared/log.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
 import type { Thread } from '../../shared/thread.ts';
-import type { TimeRange } from '../../shared/time-range.ts';
+import { dayMs, type TimeRange } from '../../shared/time-range.ts';
 import { ourLines } from '../../warehouse/lines.ts';
 import {
   addCallers,
@@ -214,7 +214,7 @@ async function hasLateReads(db: Database, line: string): Promise<boolean> {
 }
 
 function lastDays(days: number, at: Date): TimeRange<Date> {
-  return { from: new Date(at.getTime() - days * 86_400_000), to: at };
+  return { from: new Date(at.getTime() - days * dayMs), to: at };
 }
 
 /** The wait after a complete read of a thread that found none of its texts read; it doubles each time. */

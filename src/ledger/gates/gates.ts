@@ -1,5 +1,6 @@
 import { countryCodeOf, isForeignRead, isPhoneNumber } from '../../shared/phone-numbers.ts';
 import { normalize } from '../../shared/text-search.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { type AccountLimits, defaultRuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';
@@ -15,7 +16,7 @@ export type Verdict =
   | { readonly kind: 'expire' };
 
 /** The maximum time that quiet hours may hold a send. */
-const maxHoldMs = 86_400_000;
+const maxHoldMs = dayMs;
 
 type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt' | 'approvedAt'>;
 
@@ -128,7 +129,7 @@ function isLastOut(changes: readonly OptOut[]): boolean | undefined {
 const quickMs = 4_000;
 
 /** A text equal to one of our sends looks like an automatic answer if it comes within this time. */
-const identicalWithinMs = 86_400_000;
+const identicalWithinMs = dayMs;
 
 /** So many equal texts, or quick answers in a row, come from a machine. */
 const machineTexts = 3;

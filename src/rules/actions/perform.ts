@@ -3,6 +3,7 @@ import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { erasedAmong } from '../../warehouse/erasure/erased.ts';
 import type { Mode } from '../rule.ts';
 import {
@@ -217,7 +218,7 @@ const minPauseMs = 2_000;
 const maxPauseMs = 600_000;
 
 /** An action that couldn't be requested for a day is given up. One that becomes due later still gets one attempt. */
-const maxWaitMs = 24 * 3_600_000;
+const maxWaitMs = dayMs;
 
 /** Retries after as long as the action has waited so far, or as the service asks; gives up after a day. */
 function later(

@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/settings.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { defaultAccountLimits } from '../../ledger/limits.ts';
 import { countOf, dollars } from '../../shared/format.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { readUsersZone } from '../../warehouse/users.ts';
 import type { RuleSet, SampleReply } from '../rule.ts';
 import type { RulesProblem } from './problems.ts';
@@ -140,7 +141,7 @@ const holidaysEndDays = 30;
 
 /** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they don't. */
 export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy', string> | undefined {
-  const daysLeft = (Date.parse(last) - now.getTime()) / 86_400_000;
+  const daysLeft = (Date.parse(last) - now.getTime()) / dayMs;
   if (daysLeft > holidaysEndDays) return undefined;
   return {
     message: `The dated holidays of the rules ${daysLeft < 0 ? 'ended' : 'end'} on ${last}.`,

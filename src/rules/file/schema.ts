@@ -7,6 +7,7 @@ import {
 } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { typedNumber } from '../../shared/phone-numbers.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { zoneRemedy } from '../../shared/time-zone.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
 import { type FactGroup, groupsOf, unknownFact } from '../facts/declared.ts';
@@ -116,7 +117,6 @@ function dateOf(text: string): number {
   return at > 0 && new Date(at).toJSON().slice(0, 10) === written ? at : Number.NaN;
 }
 
-const dayMs = 86_400_000;
 const maxDays = 366;
 
 /** The days of `2026-12-25`, `12-25` or a range such as `2026-12-24..2027-01-02`. Undefined for anything else. */

@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { type Calendars, hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
-import type { TimeRange } from '../../shared/time-range.ts';
+import { dayMs, type TimeRange } from '../../shared/time-range.ts';
 import { idleAt, idleSince } from '../idle.ts';
 import type { Rule, RuleSet } from '../rule.ts';
 import { delayed, type Idle, idleKey, type Trigger } from '../triggers.ts';
@@ -94,7 +94,7 @@ async function pastIdleTriggers(
   idle: Idle,
   hours: Calendars,
 ): Promise<Trigger[]> {
-  const aYearBefore = new Date(from.getTime() - 366 * 86_400_000);
+  const aYearBefore = new Date(from.getTime() - 366 * dayMs);
   const starts = [hours, ...hours.offices].map((each) => idleSince(idle, each, from) ?? aYearBefore);
   const earliest = new Date(Math.min(...starts.map((start) => start.getTime())));
   const least = sql`${idle.seconds} * interval '1 second'`;

@@ -1,7 +1,7 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
+import { isCallId } from '../../shared/call-id.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf } from '../../shared/format.ts';
-import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html, withCode } from '../html.ts';
 import { factsOf, items, link, type RecordPage, section, soft } from '../page.ts';

@@ -1,3 +1,4 @@
+import { dayMs } from '../../shared/time-range.ts';
 import { isDay, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 
@@ -38,11 +39,11 @@ function givenPeriod(from: string | undefined, to: string | undefined, today: st
 
 /** A day so many days later. What is no day, such as `infinity`, stays as it is. */
 export function dayAfter(day: string, days: number): string {
-  const moment = Date.parse(day) + days * 86_400_000;
+  const moment = Date.parse(day) + days * dayMs;
   return Number.isNaN(moment) ? day : new Date(moment).toISOString().slice(0, 10);
 }
 export function daysOf({ from, to }: Period): number {
-  return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
+  return Math.round((Date.parse(to) - Date.parse(from)) / dayMs) + 1;
 }
 
 /** The days that are over, because the partial values of today would look like a drop. Undefined: there are none. */

@@ -1,5 +1,6 @@
 import { type Call, withFields } from '../../api-client/client.ts';
 import { type DirtyTarget, priorities } from '../../inbox/targets.ts';
+import { dayMs } from '../../shared/time-range.ts';
 import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
 import { provenance, type TargetReader } from '../read-result.ts';
 import { nextRecheck, recheckDelays, soonest, untilEndRecheck } from '../rechecks.ts';
@@ -28,7 +29,7 @@ export const readCall: TargetReader = async (claim, { service, db, now }, signal
 };
 
 /** Milliseconds after the end of a call during which each read of the call also reads its missing recordings. */
-const recordingsCanComeMs = 86_400_000;
+const recordingsCanComeMs = dayMs;
 
 /**
  * Recordings are read before transcripts, because they decide whether transcripts are expected. A call that wasn't
