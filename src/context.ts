@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { createService, type Service } from './api-client/client.ts';
-import { createAccountCheck } from './credentials/account.ts';
+import { createAccountCheck } from './credentials/account-check.ts';
 import { linkSealer } from './credentials/sealer.ts';
+import { type ConnectionShares, shareConnections } from './db/connection-limits.ts';
 import { createDatabase, type OpenDatabase } from './db/database.ts';
-import { type ConnectionShares, shareConnections } from './db/limits.ts';
 import { type AcceptedTargets, createAcceptedTargets } from './inbox/accepted-targets.ts';
 import { createNotifier, type Notifier } from './inbox/notifier.ts';
 import { createQueues, type Queues } from './queues/queues.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { accountReads, createService, isNotFound } from '../api-client/client.ts';
-import { acceptAccount, compareAccount } from '../credentials/account.ts';
+import { acceptAccount, compareAccount } from '../credentials/account-check.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';

@@ -11,7 +11,7 @@ import {
   type Subscription,
 } from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
-import { accountRemedy, compareAccount } from '../credentials/account.ts';
+import { accountRemedy, compareAccount } from '../credentials/account-check.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { describeRefusal } from '../db/refusals.ts';

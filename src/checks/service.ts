@@ -1,5 +1,5 @@
 import { operations } from '../api-client/client.ts';
-import { accountRemedy } from '../credentials/account.ts';
+import { accountRemedy } from '../credentials/account-check.ts';
 import { kindNames } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration } from '../shared/format.ts';

@@ -3,10 +3,10 @@ import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { senderForm } from '../warehouse/lines.ts';
 import { awaitApproval, needsApproval } from './approvals.ts';
 import { checkBudgets, costOf, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
-import type { Ledger } from './context.ts';
 import { lockControl, readControl } from './control.ts';
 import { judge, type Verdict } from './gates/gates.ts';
 import { readGateInputs } from './gates/inputs.ts';
+import type { Ledger } from './ledger.ts';
 import { defaultRuleLimits } from './limits.ts';
 import { readOtherLines } from './other-lines.ts';
 import {

@@ -1,7 +1,7 @@
 import { type Database, query, sql } from '../db/database.ts';
-import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './context.ts';
 import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
+import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './ledger.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
 import { findSend } from './send.ts';

@@ -2,7 +2,7 @@ import { inTransaction, query, sql } from '../db/database.ts';
 import { sameNumbers } from '../shared/phone-numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { erasedAmong } from '../warehouse/erasure/erased.ts';
-import type { Ledger } from './context.ts';
+import type { Ledger } from './ledger.ts';
 
 /**
  * Reads the other threads of a person, in each form of the number, that were never read whole: a person who wrote STOP

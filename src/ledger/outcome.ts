@@ -5,8 +5,8 @@ import { markDirty } from '../inbox/targets.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import { threadKey } from '../shared/thread.ts';
 import { chargeBudget, releaseBudget } from './budgets.ts';
-import type { Ledger } from './context.ts';
 import { lockControl, pauseOnUnknowns, recordUnitPrice } from './control.ts';
+import type { Ledger } from './ledger.ts';
 import { findSend, isOpenSend, lockSend, type Send, transition } from './send.ts';
 
 /** The outcome of the only request of a send. */

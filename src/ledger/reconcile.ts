@@ -3,8 +3,8 @@ import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
 import { bookBudget, chargeBudget, costOf, maxSegments, releaseBudget } from './budgets.ts';
-import type { Ledger } from './context.ts';
 import { readControl } from './control.ts';
+import type { Ledger } from './ledger.ts';
 import { readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend, transition } from './send.ts';
 

@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
+import { goneAfterSeconds } from '../db/connection-limits.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
-import { goneAfterSeconds } from '../db/limits.ts';
 import { type AccountLimits, accountLimits, type Mode, modes } from './limits.ts';
 
 /** A row of `ops.rule_versions`: rules that were applied. */

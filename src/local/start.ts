@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readSettings, settingsRows } from '../../config/settings.ts';
 import { meaningOf, type Service, ServiceError } from '../api-client/client.ts';
 import { type Context, connectionsOf, createContext, readySettings } from '../context.ts';
-import { isOfSandbox } from '../credentials/account.ts';
+import { isOfSandbox } from '../credentials/account-check.ts';
 import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';

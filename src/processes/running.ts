@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
+import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/connection-limits.ts';
 import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/limits.ts';
 import type { Mode } from '../ledger/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 import { receiverAt } from '../sync/subscriptions/matching.ts';

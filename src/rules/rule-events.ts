@@ -18,7 +18,7 @@ const isDue = sql`due_at <= now()`;
 
 /**
  * Maximum wait of the event of a call whose legs are missing: a call without legs is evaluated too.
- * `sync/readers/call.ts` reads them again within this time.
+ * `sync/readers/read-call.ts` reads them again within this time.
  */
 const maxCallWait = sql`interval '1 minute'`;
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
+import { pageConnections } from '../db/connection-limits.ts';
 import { createDatabase, type Transaction } from '../db/database.ts';
-import { pageConnections } from '../db/limits.ts';
 import { createRulesReader, type RulesReader } from '../rules/versions.ts';
 import type { LinkSealer } from '../warehouse/links.ts';
 import { type Parameters, textOf } from './address.ts';

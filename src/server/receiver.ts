@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
+import { inboxConnections } from '../db/connection-limits.ts';
 import { createDatabase, type Database } from '../db/database.ts';
-import { inboxConnections } from '../db/limits.ts';
 import { createInbox } from '../inbox/deliveries.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';

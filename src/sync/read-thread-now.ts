@@ -7,7 +7,7 @@ import type { LinkSealer } from '../warehouse/links.ts';
 import { beginRead } from '../warehouse/upsert.ts';
 import { following } from '../warehouse/what-follows.ts';
 import type { ReadContext } from './read-result.ts';
-import { createThreadReader } from './readers/thread.ts';
+import { createThreadReader } from './readers/read-thread.ts';
 
 /**
  * Reads a thread now, dirty or not, and mirrors it before it resolves. True if the mirror and the service then hold the

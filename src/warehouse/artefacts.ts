@@ -1,8 +1,8 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { isExpired } from './expiry.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type ArtefactState, type HeldCalls, heldCallOf, holdCalls, type JsonRow, momentOf } from './held-calls.ts';
 import type { LinkSealer } from './links.ts';
-import { isExpired } from './retention.ts';
 import { type Change, type Columns, type MirrorTable, markDeleted, type Provenance, upsert } from './upsert.ts';
 import type { Follow, Following } from './what-follows.ts';
 

@@ -1,11 +1,11 @@
 import type { Message } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
+import { isExpired } from './expiry.ts';
 import { extrasOf } from './extra.ts';
 import type { JsonRow } from './held-calls.ts';
 import { type LinkSealer, storeLinks } from './links.ts';
 import { isReaction, optOutVerdict } from './opt-out.ts';
-import { isExpired } from './retention.ts';
 import { type Change, mirrorTable, type Provenance, upsert } from './upsert.ts';
 import { type Follow, followingLostTexts, followingText, textColumns } from './what-follows.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { shareConnections } from '../../src/db/connection-limits.ts';
 import { createDatabase as openPool, query } from '../../src/db/database.ts';
-import { shareConnections } from '../../src/db/limits.ts';
 import { describeRefusal } from '../../src/db/refusals.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/shared/log.ts';

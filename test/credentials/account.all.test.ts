@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
 import { healthChecks } from '../../src/checks/checks.ts';
 import { takeSnapshot } from '../../src/checks/overview.ts';
-import { acceptAccount } from '../../src/credentials/account.ts';
+import { acceptAccount } from '../../src/credentials/account-check.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';

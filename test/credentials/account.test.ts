@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createService, ServiceError } from '../../src/api-client/client.ts';
-import { compareAccount, createAccountCheck } from '../../src/credentials/account.ts';
+import { compareAccount, createAccountCheck } from '../../src/credentials/account-check.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest } from '../stores/databases.ts';

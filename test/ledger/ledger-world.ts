@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { createService, ServiceError } from '../../src/api-client/client.ts';
-import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
+import type { LedgerDeps, LedgerTiming } from '../../src/ledger/ledger.ts';
 import type { AccountLimits } from '../../src/ledger/limits.ts';
 import { planSend } from '../../src/ledger/plans.ts';
 import { findSend, type SendPlan } from '../../src/ledger/send.ts';

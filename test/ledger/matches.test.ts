@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { defaultLedgerTiming, type Ledger } from '../../src/ledger/context.ts';
+import { defaultLedgerTiming, type Ledger } from '../../src/ledger/ledger.ts';
 import { findMessage, reconcile } from '../../src/ledger/reconcile.ts';
 import { findSend, type Send } from '../../src/ledger/send.ts';
 import { createLog } from '../../src/shared/log.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../src/api-client/client.ts';
-import type { LedgerDeps } from '../../src/ledger/context.ts';
 import { createDispatcher } from '../../src/ledger/dispatcher.ts';
+import type { LedgerDeps } from '../../src/ledger/ledger.ts';
 import type { Random } from '../faults/random.ts';
 
 /** What the model keeps of the world: requests that the ledger let out, by the text that each intent alone has. */

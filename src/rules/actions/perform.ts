@@ -18,7 +18,7 @@ import {
   recordOutcome,
   recordReplyOutcomes,
 } from './action-states.ts';
-import { findAssignee, newerText, type ObservedState, recordState } from './mirror.ts';
+import { findAssignee, newerText, type ObservedState, recordState } from './conversation.ts';
 import { requestToTell, type TellContext } from './tell.ts';
 
 export interface ActionContext extends TellContext {

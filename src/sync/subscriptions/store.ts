@@ -1,6 +1,6 @@
 import { type ObjectId, objectId } from '../../api-client/client.ts';
+import { goneAfterSeconds } from '../../db/connection-limits.ts';
 import { type Database, query, relation, sql, type Transaction } from '../../db/database.ts';
-import { goneAfterSeconds } from '../../db/limits.ts';
 import type { EventType } from '../../shared/event-types.ts';
 
 /** What was wrong with a subscription; all but `duplicated` lose deliveries. */
