@@ -47,7 +47,7 @@ export const readActions = [
           .string()
           .regex(/^[1-9]\d{0,17}$/, 'The id of a delivery is a whole number.')
           .optional(),
-        since: z.coerce.date().optional().describe('all since then'),
+        since: z.coerce.date('That is no time, such as 2026-11-01T08:00:00Z.').optional().describe('all since then'),
       })
       .refine(
         ({ id, since }) => (id === undefined) !== (since === undefined),
