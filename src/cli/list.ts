@@ -1,11 +1,10 @@
 import { readList } from '../server/list.ts';
 import { lists } from '../server/lists.ts';
-import { type Column, jsonOf, type Row } from '../server/table.ts';
-import { commandName } from '../shared/command-name.ts';
+import { jsonOf } from '../server/table.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { toTheSecond } from '../shared/format.ts';
 import { openDatabase } from './environment.ts';
-import { type Output, renderColumns } from './output.ts';
+import { type Output, tableOf } from './output.ts';
 
 /** The rows of a list, newest first, as its page shows them. `filters` are `name=value`, as in the address of the page. */
 export async function printList(name: string, filters: readonly string[]): Promise<Output> {
@@ -26,13 +25,17 @@ export async function printList(name: string, filters: readonly string[]): Promi
   const found = await readList(list, { ...database, zone: database.settings.timeZone }, query);
   // Ids are what other commands take.
   const columns = found.columns.filter(({ name }) => /(_id|^thread)$/.test(name) || !list.hidden?.includes(name));
-  const cell = ({ name, type }: Column, row: Row) =>
-    type === 'moment' && row[name] ? toTheSecond(new Date(row[name]), database.settings.timeZone) : (row[name] ?? '');
-  const rows = found.rows.map((row) => columns.map((column) => cell(column, row)));
-  const head = columns.map((column) => column.name);
-  const page = `${commandName} list ${name} --json has every column.`;
-  return {
-    json: jsonOf(found),
-    text: rows.length === 0 ? 'There is no such row.' : `${renderColumns(head, rows)}\n${page}`,
-  };
+  const table = tableOf(
+    found.rows,
+    columns.map(({ name, type }) => [
+      name,
+      (row) => (type === 'moment' && row[name] ? new Date(row[name]) : row[name]),
+    ]),
+    {
+      timeZone: database.settings.timeZone,
+      empty: 'There is no such row.',
+      remarks: [`${toType(`list ${name} --json`)} has every column.`],
+    },
+  );
+  return { ...table, json: jsonOf(found) };
 }
