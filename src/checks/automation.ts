@@ -1,62 +1,51 @@
 import { codeIn, meaningOf } from '../api-client/client.ts';
+import { query, sql } from '../db/database.ts';
+import type { Pauser } from '../ledger/control.ts';
+import { readAllowedMode, readInForce, readLimits } from '../ledger/rules-in-force.ts';
 import { holidaysEnd, timeZoneUnset } from '../rules/file/remarks.ts';
+import { checkVersion } from '../rules/versions.ts';
 import { toType } from '../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../shared/format.ts';
-import { asTold, defineCheck, type Told } from './check.ts';
-import type { SendTrouble } from './overview/automation.ts';
-import { known, type Snapshot } from './overview.ts';
+import { maskKey } from '../shared/masking.ts';
+import { readUsersZone } from '../warehouse/users.ts';
+import { check, type Find, rows } from './check.ts';
 
 /** No version in force, or one that this release does not understand. */
-const rulesUnusable = defineCheck<Told>({
-  id: 'rules_unusable',
-  measure({ rules, processes }) {
-    const status = known(rules);
-    const areAwaited = known(processes, []).some(({ rulesMode }) => rulesMode !== null && rulesMode !== 'off');
-    if (rules.state === 'known' && !status && areAwaited)
-      return {
-        level: 'problem',
-        sentence: 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-        remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
-      };
-    if (!status?.unreadable || status.mode === 'off') return undefined;
-    const { line, message, remedy } = status.unreadable;
-    return {
-      level: 'problem',
-      sentence: `This release does not understand line ${line} of version ${status.version} of the rules, so rules do nothing. Mirroring goes on.`,
-      remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
-      detail: `${message} ${remedy}`,
-    };
-  },
-  ...asTold,
+const rulesUnusable = check('rules_unusable', async ({ db }) => {
+  const inForce = await readInForce(db);
+  const mode = await readAllowedMode(db);
+  if (mode === 'off' || (mode === undefined && !inForce)) return [];
+  if (!inForce) {
+    const sentence = 'No rules are in force: the rules file cannot be used. Mirroring goes on.';
+    const remedy = `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`;
+    return [{ level: 'problem', sentence, remedy }];
+  }
+  const { problem } = checkVersion(inForce);
+  if (!problem) return [];
+  const sentence = `This release does not understand line ${problem.line} of version ${inForce.version} of the rules, so rules do nothing. Mirroring goes on.`;
+  const remedy = `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`;
+  return [{ level: 'problem', sentence, remedy, detail: `${problem.message} ${problem.remedy}` }];
 });
 
-const timeZone = defineCheck({
-  id: 'time_zone',
-  measure({ rules, reporting }) {
-    const status = known(rules);
-    if (!status || known(reporting)?.chosenTimeZone !== null) return undefined;
-    const { mode, usersZone } = status;
-    const usesHours = status.usesHours && mode !== 'off';
-    const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');
-    return isWrong && { isLive: usesHours && mode === 'live', usersZone, ...timeZoneUnset(null, usesHours) };
-  },
+const timeZone = check('time_zone', async ({ db }) => {
+  const inForce = await readInForce(db);
+  const unset = await query(db, sql`select from ops.rollup_state where time_zone is null`);
+  if (!inForce || unset.length === 0) return [];
+  const mode = (await readAllowedMode(db)) ?? 'live';
+  const usesHours = mode !== 'off' && inForce.rules.some((rule) => rule.usesHours && rule.mode !== 'off');
+  const zone = await readUsersZone(db);
+  if (!usesHours && (zone === null || zone === 'UTC')) return [];
+  const { message: sentence, remedy } = timeZoneUnset(null, usesHours);
+  const detail = zone === null ? undefined : `Most users of the account are in ${zone}: TIME_ZONE=${zone}.`;
   // Only live rules would act if it were set.
-  level: ({ isLive }) => (isLive ? 'warning' : 'notice'),
-  sentence: ({ message }) => message,
-  remedy: ({ remedy }) => remedy,
-  detail: ({ usersZone }) =>
-    usersZone === null ? undefined : `Most users of the account are in ${usersZone}: TIME_ZONE=${usersZone}.`,
+  return [{ level: usesHours && mode === 'live' ? 'warning' : 'notice', sentence, remedy, detail }];
 });
 
-const holidays = defineCheck({
-  id: 'holidays_end',
-  measure: ({ rules, takenAt }) => {
-    const { lastHoliday = null } = known(rules) ?? {};
-    return lastHoliday === null ? undefined : holidaysEnd(lastHoliday, takenAt);
-  },
-  level: 'warning',
-  sentence: ({ message }) => message,
-  remedy: ({ remedy }) => remedy,
+const holidays = check('holidays_end', async ({ db, now }) => {
+  const inForce = await readInForce(db);
+  const { lastHoliday } = inForce ? checkVersion(inForce) : {};
+  const ends = lastHoliday && holidaysEnd(lastHoliday, now);
+  return ends ? [{ level: 'warning', sentence: ends.message, remedy: ends.remedy }] : [];
 });
 
 /** What ends a refusal by the service, whose code the reason begins with. */
@@ -65,192 +54,254 @@ function remedyOf(reason: string, otherwise: string): string {
   return code === undefined ? otherwise : meaningOf({ code, scope: 'sms:send and sms:write' }).remedy;
 }
 
-/** Rules that could not be evaluated, actions that failed or may have, and targets that refuse what rules tell them. */
-const rulesFailed = defineCheck<Told>({
-  id: 'rules_failed',
-  measure({ rules }) {
-    const { failing = [], failures = [], refusingTargets = [] } = known(rules) ?? {};
-    const count = failing.reduce((sum, each) => sum + each.count, 0);
-    return [
-      ...refusingTargets.map(
-        (each): Told => ({
-          level: 'warning',
-          sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(each.count)}.`,
-          remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
-          detail: `The target is ${each.target}: ${each.reason}.`,
-          since: each.since,
-        }),
-      ),
-      ...failures.map(
-        ({ state, rule, kind, reason, count }): Told => ({
-          level: 'warning',
-          sentence:
-            state === 'failed'
-              ? `Actions of rules that failed in the last day: ${quantity(count)}.`
-              : `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
-          remedy:
-            state === 'unclear'
-              ? 'Check the conversation: the action is not retried.'
-              : /^(?:notify|webhook) /.test(kind)
-                ? `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`
-                : remedyOf(reason, 'The page /runs has the whole reason.'),
-          detail: `The rule is ${rule}, the action ${kind}: ${reason}.`,
-        }),
-      ),
-      ...(count > 0
-        ? [
-            {
-              level: 'warning',
-              sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
-              remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
-              detail: `The rules are ${failing.map(({ rule }) => rule).join(', ')}.`,
-            } satisfies Told,
-          ]
-        : []),
-    ];
-  },
-  ...asTold,
-});
-
-const resumes = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
-
-const sendsPaused = defineCheck({
-  id: 'sends_paused',
-  measure({ sends, takenAt }) {
-    const control = known(sends)?.control;
-    // `writes_lost` reports a pause for it.
-    if (!control?.isPaused || control.by === 'recovery') return undefined;
-    const { by, since, reason } = control;
-    const who = by === 'ledger' ? 'the daemon itself' : 'the operator';
-    return { by, since, reason, paused: `Paused ${ago(since, takenAt)} by ${who}.` };
-  },
-  level: ({ by }) => (by === 'ledger' ? 'problem' : 'warning'),
-  sentence: 'All automatic texts are paused.',
-  remedy: ({ paused }) => `${paused} ${resumes}`,
-  detail: ({ reason }) => `The reason: ${reason}.`,
-  since: ({ since }) => since,
-});
-
-/** Decisions that only a person can take. */
-const sendsForPeople = defineCheck<Told>({
-  id: 'sends_for_people',
-  measure({ sends, takenAt }) {
-    const { counts = {}, approvals, waitingOptOuts = 0 } = known(sends) ?? {};
-    const found: Told[] = [];
-    if (counts.NEEDS_HUMAN) {
-      found.push({
-        level: 'problem',
-        sentence: `Automatic texts that may or may not have gone out: ${quantity(counts.NEEDS_HUMAN)}.`,
-        remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
-      });
-    }
-    if (approvals) {
-      found.push({
-        level: approvals.isLate ? 'warning' : 'notice',
-        sentence: `Automatic texts that wait for approval: ${quantity(approvals.count)}, the oldest planned ${ago(approvals.since, takenAt)}.`,
-        remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
-        since: approvals.since,
-      });
-    }
-    if (waitingOptOuts > 0) {
-      found.push({
-        level: 'notice',
-        sentence: `Numbers that may have opted out by a text: ${quantity(waitingOptOuts)}. No automatic text goes there until somebody decides.`,
-        remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
-      });
-    }
-    return found;
-  },
-  ...asTold,
-});
-
-const sendsUnknown = defineCheck({
-  id: 'sends_unknown',
-  measure: ({ sends }) => known(sends)?.counts.UNKNOWN,
-  level: 'warning',
-  sentence: (count) =>
-    `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
-  remedy:
-    'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
-});
-
-/** The fraction of the daily money budget from which the operator is warned. */
-const nearCap = 0.8;
-const raises = 'To send more, raise it under `budgets` in the rules file';
-
-/** A daily budget that is used up or nearly so, or a price that may use it up. */
-const sendsBudget = defineCheck<Told>({
-  id: 'sends_budget',
-  measure(snapshot) {
-    const status = known(snapshot.sends);
-    if (status === undefined) return undefined;
-    const { today, dailyMicros, unitMicros, dearest } = status;
-    const found = troublesOf(snapshot, 'budget').map(
-      ({ texts, reason, isOver }): Told => ({
-        level: isOver ? 'notice' : 'warning',
-        sentence: `${texts} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
-        remedy: `It is renewed at midnight UTC. ${raises}.`,
-      }),
-    );
-    const used = today.spent + today.reserved;
-    if (dailyMicros > 0 && used >= nearCap * dailyMicros && found.length === 0) {
-      found.push({
-        level: 'warning',
-        sentence: `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
-        remedy: `Beyond it, no text is sent until midnight UTC. ${raises}; to stop, run ${toType('sends pause')}.`,
-      });
-    }
-    const before = dearest?.beforeMicros ?? unitMicros;
-    if (dearest && dearest.micros > Math.max(unitMicros, 2 * before)) {
-      found.push({
-        level: 'warning',
-        sentence: `A segment of an automatic text was charged ${price(dearest.micros)}, where ${price(before)} was usual.`,
-        remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
-        since: dearest.at,
-      });
-    }
-    return found;
-  },
-  ...asTold,
-});
-
-/** Texts that did not leave for one kind of reason, with their number, such as `3 automatic texts`. */
-function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
-  const troubles = known(sends)?.troubles.filter(({ kind }) => kind === wanted) ?? [];
-  return troubles.map((trouble) => ({ ...trouble, texts: countOf(trouble.count, 'automatic text') }));
+interface FailedAction {
+  readonly state: 'failed' | 'unclear';
+  readonly rule: string;
+  readonly kind: string;
+  readonly target: string | null;
+  readonly reason: string;
+  readonly count: number;
 }
 
-const sendsRefused = defineCheck({
-  id: 'sends_refused',
-  measure: (snapshot) =>
-    troublesOf(snapshot, 'refused').map((trouble) => ({ ...trouble, latest: ago(trouble.lastAt, snapshot.takenAt) })),
-  level: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
-  sentence: ({ texts, latest, isOver, isTotal }) =>
-    `${texts} of the last day not sent, the last ${latest}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
-  detail: ({ lines, reason }) => `From ${lines.join(', ')}: ${reason}.`,
-  remedy: ({ reason }) => remedyOf(reason, 'The page /sends shows the history of each of them.'),
-});
+/** Targets that refuse what rules tell them, actions that failed or may have, and rules that could not be evaluated. */
+const rulesFailed = check(
+  'rules_failed',
+  rows(
+    sql<{ target: string; count: number; since: Date; reason: string }>`
+      select target, count(*)::int as count, min(evaluated_at) as since, max(a.reason) as reason
+      from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
+    ({ target, count, since, reason }) => ({
+      level: 'warning',
+      sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
+      remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
+      detail: `The target is ${target}: ${reason}.`,
+      since,
+    }),
+  ),
+  rows(
+    sql<FailedAction>`
+      select a.state, r.rule, a.kind, a.target, coalesce(a.reason, 'no reason recorded') as reason, count(*)::int as count
+      from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
+      group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4 limit 5`,
+    ({ state, rule, kind, target, reason, count }) => ({
+      level: 'warning',
+      ...(state === 'unclear'
+        ? {
+            sentence: `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
+            remedy: 'Check the conversation: the action is not retried.',
+          }
+        : {
+            sentence: `Actions of rules that failed in the last day: ${quantity(count)}.`,
+            remedy:
+              target === null
+                ? remedyOf(reason, 'The page /runs has the whole reason.')
+                : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
+          }),
+      detail: `The rule is ${rule}, the action ${target === null ? kind : `${kind} ${target}`}: ${reason}.`,
+    }),
+  ),
+  rows(
+    sql<{ count: number; names: string }>`
+      select count(*)::int as count, string_agg(distinct rule, ', ') as names from ops.rule_runs
+      where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' having count(*) > 0`,
+    ({ count, names }) => ({
+      level: 'warning',
+      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
+      remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+      detail: `The rules are ${names}.`,
+    }),
+  ),
+);
 
-const sendsWaiting = defineCheck({
-  id: 'sends_waiting',
-  measure: (snapshot) => troublesOf(snapshot, 'held_up'),
-  level: 'warning',
-  sentence: ({ texts }) => `${texts} waited for more than a minute to be sent.`,
-  remedy:
-    'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
-  detail: ({ reason }) => (reason === '' ? undefined : `The reason: ${reason}.`),
-});
+/** `writes_lost` reports a pause by the recovery. */
+const sendsPaused = check(
+  'sends_paused',
+  rows(
+    sql<{ by: Pauser | null; since: Date; reason: string | null }>`
+      select paused_by as by, changed_at as since, pause_reason as reason from ops.send_control
+      where is_paused and paused_by is distinct from 'recovery'`,
+    ({ by, since, reason }, now) => ({
+      level: by === 'ledger' ? 'problem' : 'warning',
+      sentence: 'All automatic texts are paused.',
+      remedy: `Paused ${ago(since, now)} by ${by === 'ledger' ? 'the daemon itself' : 'the operator'}. ${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
+      detail: `The reason: ${reason}.`,
+      since,
+    }),
+  ),
+);
+
+/** Decisions that only a person can take. */
+const sendsForPeople = check(
+  'sends_for_people',
+  rows(
+    sql<{ count: number }>`
+      select count(*)::int as count from ops.sends where state = 'NEEDS_HUMAN' having count(*) > 0`,
+    ({ count }) => ({
+      level: 'problem',
+      sentence: `Automatic texts that may or may not have gone out: ${quantity(count)}.`,
+      remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+    }),
+  ),
+  rows(
+    sql<{ count: number; since: Date; isLate: boolean }>`
+      select count(*)::int as count, min(planned_at) as since,
+        bool_or(planned_at < now() - interval '1 hour' or expires_at < now() + interval '15 minutes') as "isLate"
+      from ops.sends where state = 'AWAITING_APPROVAL' having count(*) > 0`,
+    ({ count, since, isLate }, now) => ({
+      level: isLate ? 'warning' : 'notice',
+      sentence: `Automatic texts that wait for approval: ${quantity(count)}, the oldest planned ${ago(since, now)}.`,
+      remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+      since,
+    }),
+  ),
+  rows(
+    sql<{ count: number }>`
+      select count(distinct number)::int as count from ops.opt_outs_waiting having count(*) > 0`,
+    ({ count }) => ({
+      level: 'notice',
+      sentence: `Numbers that may have opted out by a text: ${quantity(count)}. No automatic text goes there until somebody decides.`,
+      remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
+    }),
+  ),
+);
+
+const sendsUnknown = check(
+  'sends_unknown',
+  rows(
+    sql<{ count: number }>`
+      select count(*)::int as count from ops.sends where state = 'UNKNOWN' having count(*) > 0`,
+    ({ count }) => ({
+      level: 'warning',
+      sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
+      remedy:
+        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
+    }),
+  ),
+);
+
+/** Texts of the last day that did not leave, for one reason. */
+interface Unsent {
+  readonly reason: string;
+  readonly count: number;
+  readonly lastAt: Date;
+  readonly lines: readonly string[];
+  /** No text has left on any of these lines since the first of them. */
+  readonly isTotal: boolean;
+  /** A text has left on each of these lines since the last of them. */
+  readonly isOver: boolean;
+}
+
+/** SQL: a row of the last day that was to leave, not of a dry run. */
+const isLive = sql`s.mode = 'live' and s.reason is distinct from 'dry_run' and s.planned_at > now() - interval '1 day'`;
+const isOfBudget = sql`s.reason ~ '^gate:budget_(account|line|money)'`;
+const isUsedUp = sql`${isOfBudget} and s.state not in ('PLANNED', 'HELD') and s.settled_at > date_trunc('day', now(), 'UTC')`;
+
+const unsent = (condition: typeof isLive) => sql<Unsent>`
+  with unsent as (
+    select line, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at
+    from ops.sends s where ${isLive} and ${condition}
+  ), sent as (
+    select line, max(settled_at) as at from ops.sends
+    where planned_at > now() - interval '1 day' and state = 'SENT' group by line
+  ), by_line as (
+    select u.reason, line, count(*)::int as count, max(u.at) as last_at,
+      coalesce(max(sent.at) > min(u.at), false) as has_sent, coalesce(max(sent.at) > max(u.at), false) as is_over
+    from unsent u left join sent using (line) group by 1, 2
+  )
+  select reason, sum(count)::int as count, max(last_at) as "lastAt",
+    (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
+  from by_line group by 1 order by count desc, reason limit 20`;
+
+const sendsRefused = check(
+  'sends_refused',
+  rows(unsent(sql`s.state in ('REJECTED', 'NOT_SENT')`), ({ count, reason, lastAt, lines, isOver, isTotal }, now) => ({
+    level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
+    sentence: `${countOf(count, 'automatic text')} of the last day not sent, the last ${ago(lastAt, now)}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
+    detail: `From ${lines.map((line) => maskKey('line', line)).join(', ')}: ${reason}.`,
+    remedy: remedyOf(reason, 'The page /sends shows the history of each of them.'),
+  })),
+);
+
+/** A send without obstacles leaves within seconds. */
+const sendsWaiting = check(
+  'sends_waiting',
+  rows(
+    sql<{ count: number; reason: string }>`
+      select count(*)::int as count, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason
+      from ops.sends s cross join ops.send_control k
+      where ${isLive} and greatest(s.planned_at, s.approved_at) < now() - interval '1 minute'
+        and (s.state in ('PLANNED', 'HELD') and ${isOfBudget} or s.state = 'PLANNED' and not k.is_paused)
+      group by 2 order by 1 desc, 2 limit 20`,
+    ({ count, reason }) => ({
+      level: 'warning',
+      sentence: `${countOf(count, 'automatic text')} waited for more than a minute to be sent.`,
+      remedy:
+        'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
+      detail: reason === '' ? undefined : `The reason: ${reason}.`,
+    }),
+  ),
+);
+
+const raises = 'To send more, raise it under `budgets` in the rules file';
+
+/** A daily budget of which less than a fifth is left, in micro-dollars. */
+const findSpent: Find = async (seen) => {
+  const { dailyMicros } = await readLimits(seen.db);
+  const find = rows(
+    sql<{ used: number }>`
+      select (spent_micros + reserved_micros)::float8 as used from ops.send_budgets
+      where scope = 'account' and budget_date = (now() at time zone 'UTC')::date and ${dailyMicros}::float8 > 0
+        and spent_micros + reserved_micros >= 0.8 * ${dailyMicros}::float8
+        and not exists (select from ops.sends s where ${isLive} and ${isUsedUp})`,
+    ({ used }) => ({
+      level: 'warning',
+      sentence: `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
+      remedy: `Beyond it, no text is sent until midnight UTC. ${raises}; to stop, run ${toType('sends pause')}.`,
+    }),
+  );
+  return find(seen);
+};
+
+/** The dearest segment of the last day, if it cost more than twice the newest price before it, in micro-dollars. */
+const findDear: Find = async (seen) => {
+  const { unitMicros } = await readLimits(seen.db);
+  const find = rows(
+    sql<{ micros: number; before: number; since: Date }>`
+      with priced as (
+        select settled_micros::float8 / units as micros, settled_at as since from ops.sends
+        where planned_at > now() - interval '7 days' and state = 'SENT' and settled_micros is not null and units > 0
+      ), dearest as (
+        select * from priced where since > now() - interval '1 day' order by micros desc, since limit 1
+      )
+      select * from dearest d, lateral (select coalesce(
+        (select micros from priced p where p.since < d.since order by p.since desc limit 1), ${unitMicros}::float8) as before) b
+      where micros > greatest(${unitMicros}::float8, 2 * before)`,
+    ({ micros, before, since }) => ({
+      level: 'warning',
+      sentence: `A segment of an automatic text was charged ${price(micros)}, where ${price(before)} was usual.`,
+      remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
+      since,
+    }),
+  );
+  return find(seen);
+};
+
+/** A daily budget that is used up or nearly so, or a price that may use it up. */
+const sendsBudget = check(
+  'sends_budget',
+  rows(unsent(isUsedUp), ({ count, reason, isOver }) => ({
+    level: isOver ? 'notice' : 'warning',
+    sentence: `${countOf(count, 'automatic text')} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+    remedy: `It is renewed at midnight UTC. ${raises}.`,
+  })),
+  findSpent,
+  findDear,
+);
 
 /** Whether rules are evaluated and their texts leave. */
 export const automationChecks = [
-  sendsPaused,
-  sendsForPeople,
-  sendsUnknown,
-  sendsBudget,
-  sendsRefused,
-  sendsWaiting,
-  rulesUnusable,
-  timeZone,
-  holidays,
-  rulesFailed,
+  ...[sendsPaused, sendsForPeople, sendsUnknown, sendsBudget, sendsRefused, sendsWaiting],
+  ...[rulesUnusable, timeZone, holidays, rulesFailed],
 ];

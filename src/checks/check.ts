@@ -1,4 +1,7 @@
-import type { Snapshot } from './overview.ts';
+import type { RawBuilder } from 'kysely';
+import type { ReadySettings } from '../context.ts';
+import { type Database, query } from '../db/database.ts';
+import type { QueuesHealth } from '../queues/queues.ts';
 
 /**
  * problem: data is missing or at risk, or sends don't leave. warning: needs attention. notice: for information; it
@@ -24,67 +27,52 @@ export interface Finding {
 export const adviceOf = ({ detail, remedy }: Pick<Finding, 'detail' | 'remedy'>): string =>
   detail === undefined ? remedy : `${detail} ${remedy}`;
 
-type Nothing = undefined | null | false | 0;
-
-/** A text, or a function that derives it from what was measured. */
-type Words<Fact> = string | ((fact: Fact) => string);
-
-/** Everything about a check. Pages, commands, JSON, alerts and metrics are derived from it. */
-interface Declaration<Fact, Parts> {
-  /** Identifies the check in alerts and metrics, so it must stay the same across releases. */
-  readonly id: string;
-  /**
-   * Returns what is wrong: one fact, or one for each finding. Nothing, false, 0 or an empty list means that all is
-   * well.
-   */
-  measure(parts: Parts): Fact | readonly Fact[] | Nothing;
-  readonly level: Level | ((fact: Fact) => Level);
-  readonly sentence: Words<Fact>;
-  readonly remedy: Words<Fact>;
-  since?(fact: Fact): Date | null | undefined;
-  detail?(fact: Fact): string | undefined;
-  /** Ids of checks whose findings are mere consequences of this one, so their remedies would mislead. */
-  readonly hides?: readonly string[];
-}
-
-/** A fact that brings its own words. */
-export type Told = Omit<Finding, 'check' | 'since'> & { readonly since?: Date | null };
-
-/** The words of a check whose facts bring them. */
-export const asTold = {
-  level: ({ level }: Told) => level,
-  sentence: ({ sentence }: Told) => sentence,
-  remedy: ({ remedy }: Told) => remedy,
-  since: ({ since }: Told) => since,
-  detail: ({ detail }: Told) => detail,
+/** The words of a finding. */
+export type Told = Pick<Finding, 'level' | 'sentence' | 'remedy' | 'detail'> & {
+  readonly since?: Date | null | undefined;
 };
 
-/** A check that can be run. */
-export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
-  readonly id: string;
-  readonly hides: readonly string[];
-  find(parts: Parts): Finding[];
-  /** The finding for a fact that was measured elsewhere. */
-  findingOf(fact: Fact): Finding;
+/** What a check may ask. */
+export interface Seen {
+  /** In a transaction that only reads. */
+  readonly db: Database;
+  /** By the clock of Postgres. */
+  readonly now: Date;
+  /** Never rejects. */
+  readonly queues: Promise<QueuesHealth>;
+  /** This process couldn't store the last delivery. */
+  readonly isRefusing: boolean;
+  readonly settings: Pick<ReadySettings, 'databaseUrl' | 'poolSize'>;
+  /** What could not be asked before, by its name, and why. */
+  readonly unknown: ReadonlyMap<string, Error>;
 }
 
-export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, Parts>): HealthCheck<Fact, Parts> {
-  const { id, level, sentence, remedy, hides = [] } = declared;
-  const say = (words: Words<Fact>, fact: Fact) => (typeof words === 'string' ? words : words(fact));
-  const findingOf = (fact: Fact): Finding => ({
-    check: id,
-    level: typeof level === 'string' ? level : level(fact),
-    sentence: say(sentence, fact),
-    remedy: say(remedy, fact),
-    detail: declared.detail?.(fact),
-    since: declared.since?.(fact) ?? undefined,
-  });
+/** Finds what is wrong; nothing if all is well. */
+export type Find = (seen: Seen) => Promise<readonly Told[]>;
+
+/** Everything about a check. Pages, commands, JSON, alerts and metrics are derived from it. */
+export interface Check {
+  /** Identifies the check in alerts and metrics, so it must stay the same across releases. */
+  readonly id: string;
+  /** Ids of checks whose findings are mere consequences of this one, so their remedies would mislead. */
+  readonly hides?: readonly string[];
+  readonly find: Find;
+}
+
+/** A check, with what it looks for. */
+export function check(id: string, ...finds: readonly Find[]): Check {
   return {
-    ...{ id, hides, findingOf },
-    find(parts) {
-      const measured = declared.measure(parts);
-      if (!measured) return [];
-      return (Array.isArray(measured) ? (measured as readonly Fact[]) : [measured as Fact]).map(findingOf);
+    id,
+    async find(seen) {
+      const told: Told[] = [];
+      for (const find of finds) told.push(...(await find(seen)));
+      return told;
     },
   };
 }
+
+/** A query with words: each row is a finding. */
+export const rows =
+  <Row>(statement: RawBuilder<Row>, tell: (row: Row, now: Date) => Told): Find =>
+  async ({ db, now }) =>
+    (await query(db, statement)).map((row) => tell(row, now));

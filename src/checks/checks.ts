@@ -1,10 +1,11 @@
-import { ago, countOf } from '../shared/format.ts';
-import { isDirectory } from '../warehouse/directory.ts';
+import type { Context } from '../context.ts';
+import { type Database, type OpenDatabase, query, sql } from '../db/database.ts';
+import { describeRefusal } from '../db/refusals.ts';
+import { UserError } from '../shared/errors.ts';
 import { automationChecks } from './automation.ts';
-import { type Finding, type HealthCheck, levels } from './check.ts';
-import { processChecks, queueUnreachable, settingChecks } from './deployment.ts';
+import { type Check, type Finding, levels, type Seen, type Told } from './check.ts';
+import { processChecks, queueUnreachable, settingChecks, statusUnknown } from './deployment.ts';
 import { mirrorChecks } from './mirror.ts';
-import { known, type Snapshot, type SnapshotParts, takeSnapshot } from './overview.ts';
 import { postgresChecks } from './postgres.ts';
 import { reportChecks } from './reporting.ts';
 import { serviceChecks } from './service.ts';
@@ -13,71 +14,110 @@ import { serviceChecks } from './service.ts';
  * All checks, in the order in which findings of the same level are shown: data first, then sends and rules, then
  * settings.
  */
-export const allChecks: readonly HealthCheck[] = [
-  ...postgresChecks,
-  queueUnreachable,
-  ...serviceChecks,
-  ...mirrorChecks,
-  ...processChecks,
-  ...automationChecks,
-  ...reportChecks,
-  ...settingChecks,
+export const allChecks: readonly Check[] = [
+  ...[...postgresChecks, queueUnreachable, ...serviceChecks, ...mirrorChecks, ...processChecks],
+  ...[...automationChecks, ...reportChecks, ...settingChecks, statusUnknown],
 ];
 
+/** An answer. If it can't be had, it is unknown; the others aren't affected. */
+export type Part<T> =
+  | { readonly state: 'known'; readonly value: T }
+  | { readonly state: 'unknown'; readonly reason: string };
+
+/** The value of a part, or `otherwise` while it is unknown. */
+export function known<T>(part: Part<T>): T | undefined;
+export function known<T, F>(part: Part<T>, otherwise: F): T | F;
+export function known<T, F>(part: Part<T>, otherwise?: F): T | F | undefined {
+  return part.state === 'known' ? part.value : otherwise;
+}
+
+/** Postgres can't be queried, so nothing is known. */
+export class DatabaseUnavailable extends UserError {
+  readonly code = 'database_unavailable';
+}
+
+/** What is asked on the way, by name. */
+type Asks = Readonly<Record<string, (seen: Seen) => Promise<unknown>>>;
+type Answers<A extends Asks> = { readonly [name in keyof A]: Part<Awaited<ReturnType<A[name]>>> };
+
+/** Whom to ask. Without `metrics`, what only this process has seen is left out. */
+export type Asked = Pick<Context, 'queues' | 'settings'> & {
+  readonly database: Pick<OpenDatabase, 'db'>;
+  readonly metrics?: Pick<Context['metrics'], 'isRefusing'> | undefined;
+};
+
 /**
- * Runs all checks on a snapshot. Returns the findings, most severe first, without those that are consequences of
- * another.
+ * Milliseconds after which a slow statement is given up, and one that waits for a lock: sooner than Postgres looks for
+ * deadlocks, since the locks of what was read are held until the end.
  */
-export function healthChecks(snapshot: Snapshot): Finding[] {
-  const found = allChecks.map((check) => ({ check, findings: check.find(snapshot) }));
-  const hidden = new Set(found.flatMap(({ check, findings }) => (findings.length > 0 ? check.hides : [])));
-  return found
-    .flatMap(({ check, findings }) => (hidden.has(check.id) ? [] : findings))
+const [slowMs, lockedMs] = [3_000, 300];
+
+/**
+ * Asks one after the other, on one connection and in a transaction that only reads: `asks`, then the checks. One that
+ * fails is unknown, and a new transaction asks the rest. Only rejects with `DatabaseUnavailable`.
+ */
+export async function askAll<A extends Asks>(
+  { database, queues, settings, metrics }: Asked,
+  asks: A,
+  checks: readonly Check[] = allChecks,
+): Promise<{ readonly takenAt: Date; readonly answers: Answers<A>; readonly findings: Finding[] }> {
+  const rest = Object.entries<Asks[string]>({
+    ...asks,
+    ...Object.fromEntries(checks.map(({ id, find }) => [id, find])),
+  });
+  const answers: Record<string, Part<unknown>> = {};
+  const unknown = new Map<string, Error>();
+  const isRefusing = metrics?.isRefusing() ?? false;
+  const seen = { queues: queues.health(), isRefusing, settings, unknown };
+  let now = new Date();
+
+  async function askRest(db: Database): Promise<void> {
+    const limits = sql`set_config('statement_timeout', ${String(slowMs)}, true), set_config('lock_timeout', ${String(lockedMs)}, true)`;
+    const [moment] = await query(db, sql<{ now: Date }>`select now(), ${limits}`);
+    now = moment?.now ?? now;
+    for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+      const [name, ask] = next;
+      try {
+        answers[name] = { state: 'known', value: await ask({ ...seen, db, now }) };
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        answers[name] = { state: 'unknown', reason: failure.message };
+        unknown.set(name, failure);
+        throw failure;
+      }
+    }
+  }
+
+  try {
+    await database.db.connection().execute(async (db) => {
+      while (rest.length > 0) {
+        const asking = db.transaction().setAccessMode('read only').execute(askRest);
+        await asking.catch((error) => [...unknown.values()].includes(error) || Promise.reject(error));
+      }
+    });
+  } catch (cause) {
+    const refusal = cause instanceof UserError ? { sentence: cause.message, ...cause } : describeRefusal(cause);
+    const reason = refusal && `${refusal.sentence} ${refusal.remedy ?? ''}`.trim();
+    throw new DatabaseUnavailable(
+      reason ?? 'Postgres does not answer: see that it runs and that DATABASE_URL is right.',
+      { cause },
+    );
+  }
+  const told = checks.map((check) => [check, known(answers[check.id] as Part<readonly Told[]>, [])] as const);
+  return { takenAt: now, answers: answers as Answers<A>, findings: sorted(told) };
+}
+
+/** Most severe first, without those that are consequences of another. */
+function sorted(told: readonly (readonly [Check, readonly Told[]])[]): Finding[] {
+  const hidden = new Set(told.flatMap(([{ hides = [] }, found]) => (found.length > 0 ? hides : [])));
+  return told
+    .flatMap(([{ id }, found]) =>
+      hidden.has(id) ? [] : found.map((each): Finding => ({ check: id, ...each, since: each.since ?? undefined })),
+    )
     .sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
 
-/** Runs all checks. Rejects with `DatabaseUnavailable` while Postgres can't be queried. */
-export async function findings(parts: SnapshotParts): Promise<Finding[]> {
-  return healthChecks(await takeSnapshot(parts));
-}
-
-/** The overall state in one sentence: the most severe finding, or that all is well. */
-export interface Verdict {
-  readonly level: 'ok' | 'warning' | 'problem';
-  readonly sentence: string;
-}
-
-export function verdictOf(snapshot: Snapshot): Verdict {
-  const [worst] = healthChecks(snapshot);
-  if (worst && worst.level !== 'notice') return { level: worst.level, sentence: worst.sentence };
-  return { level: 'ok', sentence: healthySentence(snapshot) };
-}
-
-/** The JSON of `/api/status` and `trunkline status --json`. */
-export function statusJson(snapshot: Snapshot): object {
-  return { verdict: verdictOf(snapshot), concerns: healthChecks(snapshot), ...snapshot };
-}
-
-/** Seconds for which unread counts may differ while a text is being mirrored. */
-const unreadGraceSeconds = 60;
-
-/** Only claims what is proven: webhooks announce new data, but only a comparison proves that nothing is missing. */
-function healthySentence({ backlog, completeness, freshness, takenAt }: Snapshot): string {
-  const newest = known(freshness, [])
-    .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
-    .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
-  if (!newest?.newestAt) {
-    const announced = known(backlog, []).filter(({ kind }) => !isDirectory(kind));
-    const first = announced.reduce((sum, each) => sum + each.due, 0);
-    return `Everything is ready; ${first === 0 ? 'nothing has arrived yet' : `${countOf(first, 'read')} in progress`}.`;
-  }
-  const { uncompared, lines = [] } = known(completeness) ?? {};
-  const isSearched = lines.some(
-    ({ state, since }) => state === 'behind' && takenAt.getTime() - since.getTime() > unreadGraceSeconds * 1_000,
-  );
-  const isProven = !isSearched && (uncompared?.days ?? 0) === 0 && !uncompared?.texts;
-  const reads = known(backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
-  const rest = reads === 0 ? '' : `, except ${countOf(reads, 'read')} in progress`;
-  const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
-  return `Everything ${isProven ? '' : 'that was announced '}is mirrored${rest}; ${arrived} ${ago(newest.newestAt, takenAt)}.`;
+/** Runs the checks. Rejects with `DatabaseUnavailable` while Postgres can't be queried. */
+export async function findings(context: Asked, checks: readonly Check[] = allChecks): Promise<Finding[]> {
+  return (await askAll(context, {}, checks)).findings;
 }

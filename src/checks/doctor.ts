@@ -29,9 +29,8 @@ import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
 import { adviceOf, type Finding, type Level } from './check.ts';
-import { healthChecks } from './checks.ts';
-import { known, takeSnapshot } from './overview.ts';
-import { schemaOld } from './postgres.ts';
+import { findings } from './checks.ts';
+import { migrationsMissing } from './postgres.ts';
 
 /** One sentence about a subject. `ok` only if it was proven. A notice isn't a fault. */
 export interface Diagnosis {
@@ -84,11 +83,10 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
     add('Settings', await probeSettings(settings, db));
     const postgres = await probePostgres(db);
     add('Postgres', postgres.found);
-    const mirror = postgres.isUsable ? await checkHealth(settings, database, log) : undefined;
-    add('Mirror', mirror?.found ?? []);
+    if (postgres.isUsable) add('Mirror', await checkHealth(settings, database, log));
     const asked = service ? await probeApi(service, db) : { found: [noApi] };
     add('API', [...asked.found, ...(await compareClocks(serviceAheadMs, db))]);
-    add('Receiver', await probeReceiver(settings, asked.subscriptions, mirror?.isDelivered ?? false));
+    add('Receiver', await probeReceiver(settings, asked.subscriptions, await isDelivered(db)));
   } finally {
     await service?.close();
   }
@@ -109,23 +107,22 @@ async function probeSettings(settings: ReadySettings, db: Database): Promise<Wor
   ];
 }
 
-/** The health checks of the status page. `isDelivered`: subscriptions of ours are in place. */
-async function checkHealth(
-  { redisUrl, databaseUrl, ...settings }: ReadySettings,
-  database: OpenDatabase,
-  log: Log,
-): Promise<{ found: Words[]; isDelivered: boolean }> {
+/** Whether subscriptions of ours are in place. */
+const isDelivered = async (db: Database): Promise<boolean> =>
+  (await query(db, sql`select from ops.subscription_watch where state = 'in_place'`).catch(() => [])).length > 0;
+
+/** The health checks of the status page. */
+async function checkHealth(settings: ReadySettings, database: OpenDatabase, log: Log): Promise<Words[]> {
+  const { redisUrl, databaseUrl } = settings;
   let queues: Queues | undefined;
   try {
     queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
-    const parts = { database, queues, service: undefined, settings: { ...settings, redisUrl, databaseUrl } };
-    const snapshot = await takeSnapshot(parts);
-    const found = healthChecks(snapshot).map(wordsOf);
+    const found = (await findings({ database, queues, settings })).map(wordsOf);
     if (!found.some(isFault)) found.push(ok('The queues answer, and nothing is overdue, parked, failing or refused.'));
-    return { found, isDelivered: (known(snapshot.subscriptions)?.ours.length ?? 0) > 0 };
+    return found;
   } catch (error) {
     const remedy = `Run ${toType('migrate')} and ${toType('doctor')} again.`;
-    return { found: [problem(`The health checks cannot run: ${messageOf(error)}.`, remedy)], isDelivered: false };
+    return [problem(`The health checks cannot run: ${messageOf(error)}.`, remedy)];
   } finally {
     await queues?.close();
   }
@@ -166,9 +163,7 @@ async function probePostgres(db: Database): Promise<{ found: Words[]; isUsable: 
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
   // If it can't be read, the health checks say so.
   const isUsable = await isMigrated(db).catch(() => true);
-  const schema = isUsable
-    ? ok('The schema has all migrations of this release.')
-    : wordsOf(schemaOld.findingOf({ isMigrated: false, outdatedViews: [] }));
+  const schema = isUsable ? ok('The schema has all migrations of this release.') : wordsOf(migrationsMissing);
   return { found: [...judgeServer(server, skew), schema, ...(await probeWrites(db, server))], isUsable };
 }
 

@@ -3,13 +3,12 @@ import { queueNames } from '../../config/queues.ts';
 import { modes } from '../ledger/limits.ts';
 import { states } from '../ledger/send.ts';
 import { type Finding, levels } from './check.ts';
-import { allChecks, healthChecks } from './checks.ts';
-import { known, type Snapshot } from './overview.ts';
-import { databaseUnavailable } from './postgres.ts';
+import { allChecks, known } from './checks.ts';
+import type { Overview } from './overview.ts';
+import { outageOf } from './postgres.ts';
 
 /**
- * Gauges of the state that all processes share, read from the snapshot at each scrape. All processes report the same
- * values.
+ * Gauges of the state that all processes share, asked for at each scrape. All processes report the same values.
  */
 export interface Gauges {
   /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` is 0. */
@@ -19,7 +18,7 @@ export interface Gauges {
 /** The value of `trunkline_health_check`: from 1 for a notice to 3 for a problem. */
 const severityOf = ({ level }: Pick<Finding, 'level'>) => levels.length - levels.indexOf(level);
 
-export function createGauges(registry: Registry, takeSnapshot: () => Promise<Snapshot>): Gauges {
+export function createGauges(registry: Registry, takeOverview: () => Promise<Overview>): Gauges {
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trunkline_${name}`, help, labelNames, registers: [registry] });
 
@@ -61,10 +60,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   );
   const cap = gauge('sends_cap_dollars', 'Daily budget of automatic texts, in dollars.');
 
-  function show(snapshot: Snapshot): void {
-    const { backlog, completeness, queues, sends: ledger, processes } = snapshot;
-    // Without what only this process knows.
-    const found = healthChecks({ ...snapshot, circuit: undefined, isRefusing: false });
+  function show({ backlog, completeness, findings: found, queues, sends: ledger, processes }: Overview): void {
     for (const level of levels) counts.set({ level }, found.filter((each) => each.level === level).length);
     for (const { id } of allChecks) {
       check.set({ check: id }, Math.max(0, ...found.filter((each) => each.check === id).map(severityOf)));
@@ -78,8 +74,8 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     const lastDay = known(completeness)?.lastDay;
     if (lastDay) unannounced.set(lastDay.reported > 0 ? lastDay.unannounced / lastDay.reported : 0);
     for (const queue of queueNames) {
-      const count = known(queues)?.waiting[queue] ?? null;
-      if (count !== null) waiting.set({ queue }, count);
+      const count = known(queues)?.waiting[queue];
+      if (count != null) waiting.set({ queue }, count);
     }
     if (ledger.state === 'known') {
       const { counts, simulated, today, dailyMicros } = ledger.value;
@@ -102,11 +98,11 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   return {
     async refresh() {
       try {
-        show(await takeSnapshot());
+        show(await takeOverview());
         databaseUp.set(1);
       } catch {
         databaseUp.set(0);
-        const finding = databaseUnavailable.findingOf(undefined);
+        const finding = outageOf('');
         check.set({ check: finding.check }, severityOf(finding));
       }
     },

@@ -1,117 +1,162 @@
-import { kindNames } from '../inbox/targets.ts';
-import { works } from '../processes/running.ts';
+import { missingTexts } from '../completeness/gaps/unread-comparisons.ts';
+import { sql } from '../db/database.ts';
+import { isRetrying } from '../inbox/sweep.ts';
+import { kindNames, priorities, type TargetKind } from '../inbox/targets.ts';
+import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration, quantity } from '../shared/format.ts';
-import { asTold, defineCheck, type Told } from './check.ts';
-import { known } from './overview.ts';
+import { maskKey, maskNumbers } from '../shared/masking.ts';
+import { check, rows } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
 const veryLateSeconds = 600;
 
-const mirrorBehind = defineCheck({
-  id: 'mirror_behind',
-  measure({ parked, backlog, processes, takenAt }) {
-    const parkedKinds = known(parked, []).map(({ kind }) => kind);
-    const waiting = known(backlog, []).filter(({ kind }) => !parkedKinds.includes(kind));
-    const seconds = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
-    const due = waiting.reduce((sum, each) => sum + each.due, 0);
-    const workers = known(processes)?.filter(works).length;
-    return seconds > lateSeconds && { seconds, due, workers, takenAt };
-  },
-  level: ({ seconds, workers }) => (seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning'),
-  sentence: ({ seconds, due, workers }) =>
-    `The mirror is ${duration(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
-  remedy: ({ workers }) =>
-    workers
-      ? `Read the log of the workers (${workers} running), or start another one (${toType('worker')}).`
-      : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
-  since: ({ takenAt, seconds }) => new Date(takenAt.getTime() - seconds * 1_000),
-});
+/** Maximum number of targets to count. A longer backlog needs no exact figure. */
+export const maxCounted = 20_000;
 
-const readsFailing = defineCheck({
-  id: 'reads_failing',
-  measure: ({ backlog }) =>
-    known(backlog, []).filter(
-      ({ stubborn, longestPutOffSeconds }) => stubborn > 0 || (longestPutOffSeconds ?? 0) > lateSeconds,
-    ),
-  level: 'warning',
-  sentence: ({ kind, stubborn, putOff }) =>
-    `${countOf(Math.max(stubborn, putOff), 'read')} of ${kindNames[kind].toLowerCase()} failed.`,
-  remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
-  detail: ({ sampleErrors }) => `The last error was: ${sampleErrors[0] ?? 'not recorded'}.`,
-});
+/** SQL: pending reads through their index, however many targets there are. What failed once or twice is put off. */
+export const pending = sql`(
+  select *, priority = ${sql.lit(priorities.live)} and due_at > now() and ${isRetrying} as is_put_off
+  from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${sql.lit(maxCounted)})`;
 
-const deliveriesUnrecognized = defineCheck({
-  id: 'deliveries_unrecognized',
-  measure: ({ inbox }) => known(inbox)?.unrecognized.lastDay,
-  level: 'notice',
-  sentence: (count) =>
-    `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-  remedy: `They are kept whole as long as deliveries, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
-});
+/** What waits for another credential is told by `reads_refused`. */
+const mirrorBehind = check(
+  'mirror_behind',
+  rows(
+    sql<{ due: number; since: Date; seconds: number; workers: number }>`
+      select count(*)::int as due, min(due_at) as since, extract(epoch from now() - min(due_at))::float8 as seconds,
+        (select count(*)::int from ${running} r where role <> 'web') as workers
+      from ${pending} p
+      where priority = ${priorities.live} and due_at <= now() and kind <> all(array(select s.kind from ops.parked_kinds s))
+      having min(due_at) < now() - ${lateSeconds} * interval '1 second'`,
+    ({ due, since, seconds, workers }) => ({
+      level: seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
+      sentence: `The mirror is ${duration(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
+      remedy:
+        workers === 0
+          ? `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`
+          : `Read the log of the workers (${workers} running), or start another one (${toType('worker')}).`,
+      since,
+    }),
+  ),
+);
 
-const gapOpen = defineCheck({
-  id: 'gap_open',
-  measure({ completeness }) {
-    const status = known(completeness);
-    return status && status.openGapCount > 0 && status;
-  },
-  level: 'warning',
-  sentence: ({ openGapCount }) =>
-    `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
-  remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
-  since: ({ openGapSince }) => openGapSince,
-});
+const readsFailing = check(
+  'reads_failing',
+  rows(
+    sql<{ kind: TargetKind; count: number; error: string | null }>`
+      select kind, greatest(count(*) filter (where attempts > 2), count(*) filter (where is_put_off))::int as count,
+        min(last_error) filter (where attempts > 0 or is_put_off) as error
+      from ${pending} p group by kind
+      having bool_or(attempts > 2) or bool_or(is_put_off and due_at - read_at > ${lateSeconds} * interval '1 second')
+      order by kind`,
+    ({ kind, count, error }) => ({
+      level: 'warning',
+      sentence: `${countOf(count, 'read')} of ${kindNames[kind].toLowerCase()} failed.`,
+      remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
+      detail: `The last error was: ${error === null ? 'not recorded' : maskNumbers(error)}.`,
+    }),
+  ),
+);
+
+const gapOpen = check(
+  'gap_open',
+  rows(
+    sql<{ count: number; since: Date }>`
+      select count(*)::int as count, min(noticed_at) as since from ops.gaps where filled_at is null having count(*) > 0`,
+    ({ count, since }) => ({
+      level: 'warning',
+      sentence: `Webhooks may have been lost in ${countOf(count, 'period')}: a possible gap, not searched yet.`,
+      remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
+      since,
+    }),
+  ),
+);
 
 /** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
 const lateProofSeconds = 2 * 3_600;
+const judgedDays = 14;
 
-/** Hours that differ from the service's, the newest hours while nothing proves them, or days and texts of before. */
-const callsUnproven = defineCheck<Told>({
-  id: 'calls_unproven',
-  measure({ completeness, takenAt }) {
-    const status = known(completeness);
-    if (status === undefined) return undefined;
-    const { unprovenCount, difference, provenUntil, uncompared, isFillingIn } = status;
-    const seconds = (takenAt.getTime() - (provenUntil ?? takenAt).getTime()) / 1_000;
-    if (unprovenCount > 0)
-      return {
-        level: 'warning',
-        sentence: `Hours of call history that are not proven complete: ${quantity(unprovenCount)}.`,
-        remedy: 'Trunkline compares again automatically.',
-        detail: `The newest reason: ${difference ?? 'not recorded'}.`,
-      };
-    if (seconds > lateProofSeconds)
-      return {
-        level: 'warning',
-        sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
-        remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
-      };
-    if (isFillingIn || (uncompared.days === 0 && !uncompared.texts)) return undefined;
-    return {
+/** SQL: the first start's back-fill is under way. */
+export const isFillingIn = sql`exists (select from ops.backfills
+  where is_automatic and claimed_until > now() - interval '1 minute' and finished_at is null)`;
+
+const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
+
+/** Hours that differ from the service's, the newest hours while nothing proves them, and days and texts of before. */
+const callsUnproven = check(
+  'calls_unproven',
+  rows(
+    sql<{ count: number; reason: string | null }>`
+      select count(*)::int as count, (array_agg(last_error order by from_at desc))[1] as reason
+      from ops.coverage where stream = 'calls' and state in ('differs', 'failed') having count(*) > 0`,
+    ({ count, reason }) => ({
+      level: 'warning',
+      sentence: `Hours of call history that are not proven complete: ${quantity(count)}.`,
+      remedy: 'Trunkline compares again automatically.',
+      detail: `The newest reason: ${reason ?? 'not recorded'}.`,
+    }),
+  ),
+  rows(
+    sql<{ seconds: number }>`
+      select extract(epoch from now() - max(to_at))::float8 as seconds from ops.coverage
+      where stream = 'calls' and state = 'proven' and to_at <= now()
+      having max(to_at) < now() - ${lateProofSeconds} * interval '1 second'`,
+    ({ seconds }) => ({
+      level: 'warning',
+      sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
+      remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
+    }),
+  ),
+  rows(
+    sql<{ days: number }>`
+      select count(*)::int as days from generate_series(0, ${judgedDays - 1}) n
+        cross join lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
+      where day + interval '1 hour' <= now() and not ${isFillingIn} and not exists (
+        select from ops.coverage o
+        where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)
+      having count(*) > 0`,
+    ({ days }) => ({
       level: 'notice',
-      sentence:
-        uncompared.days === 0
-          ? 'Texts from before the first start were never searched for.'
-          : `Call history of ${uncompared.days} of the last ${uncompared.of} days was never compared with the service.`,
-      remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`,
-    };
-  },
-  ...asTold,
+      sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
+      remedy: fillsIn,
+    }),
+  ),
+  rows(
+    sql`select where not ${isFillingIn}
+      and not exists (select from ops.backfills where stream = 'threads' and finished_at is not null)`,
+    () => ({
+      level: 'notice',
+      sentence: 'Texts from before the first start were never searched for.',
+      remedy: fillsIn,
+    }),
+  ),
+);
+
+const textsMissing = check('texts_missing', async ({ db }) => {
+  const lines = (await missingTexts(db)).filter(({ state }) => state === 'unexplained');
+  if (lines.length === 0) return [];
+  const sentence = `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`;
+  const detail = `They came to ${lines.map(({ line }) => maskKey('line', line)).join(', ')}.`;
+  const remedy = `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`;
+  return [{ level: 'warning', sentence, detail, remedy }];
 });
 
-const textsMissing = defineCheck({
-  id: 'texts_missing',
-  measure({ completeness }) {
-    const lines = known(completeness)?.lines.filter(({ state }) => state === 'unexplained') ?? [];
-    return lines.length > 0 && { lines };
-  },
-  level: 'warning',
-  sentence: ({ lines }) => `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`,
-  detail: ({ lines }) => `They came to ${lines.map(({ line }) => line).join(', ')}.`,
-  remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`,
-});
+const deliveriesUnrecognized = check(
+  'deliveries_unrecognized',
+  rows(
+    sql<{ count: number }>`
+      select count(*)::int as count
+      from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit 1000) d
+      where received_at > now() - interval '1 day' having count(*) > 0`,
+    ({ count }) => ({
+      level: 'notice',
+      sentence: `${countOf(count, 'delivery')} of the last day could not be parsed.`,
+      remedy: `They are kept whole as long as deliveries, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
+    }),
+  ),
+);
 
 /** Whether everything is mirrored. */
 export const mirrorChecks = [mirrorBehind, readsFailing, gapOpen, callsUnproven, textsMissing, deliveriesUnrecognized];

@@ -1,93 +1,116 @@
+import { refusals, refusedMs } from '../db/connections.ts';
+import { query, sql } from '../db/database.ts';
+import { isAhead, isMigrated } from '../db/migrate.ts';
 import { freeDisk } from '../db/refusals.ts';
+import { outdatedViews } from '../db/repeatable.ts';
+import { readConnections, running } from '../processes/running.ts';
+import { beat } from '../shared/beat.ts';
 import { toType } from '../shared/command-name.ts';
-import { defineCheck, type Finding } from './check.ts';
-import type { PostgresStatus, SchemaStatus } from './overview/deployment.ts';
-import { known } from './overview.ts';
+import { type Check, check, type Finding, rows, type Told } from './check.ts';
 
-/** Nothing can be measured then. It is reported by whoever failed to reach Postgres. */
-export const databaseUnavailable = defineCheck({
-  id: 'database_unavailable',
-  measure: () => undefined,
+const unavailable: Told = {
   level: 'problem',
   sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
   remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
+};
+const diskFull: Told = {
+  level: 'problem',
+  sentence: 'The disk of Postgres is full, so deliveries are answered 503 or nothing is mirrored.',
+  remedy: freeDisk,
+};
+const takesNoWrites: Told = {
+  level: 'problem',
+  sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
+  remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+};
+const connectionsTaken: Told = {
+  level: 'problem',
+  sentence: 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.',
+  remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
+};
+
+/** Whoever fails to reach Postgres tells it: nothing can be asked then. */
+const databaseUnavailable = check('database_unavailable');
+
+const connectionsShort = check('connections_short', async ({ db, settings }) => {
+  const { sentence: detail, remedy, isTooMuch } = await readConnections(db, settings.poolSize);
+  if (remedy === undefined) return [];
+  const sentence = isTooMuch
+    ? 'Trunkline may open more connections than Postgres allows.'
+    : 'Postgres has too few connections left for Trunkline.';
+  return [{ ...connectionsTaken, level: 'warning', sentence, detail }];
 });
 
-/** Postgres refuses writes, or took the last delivery not: of its disk, or of anything else. */
-const databaseTakesNoWrites = defineCheck<'disk' | 'other'>({
-  id: 'database_takes_no_writes',
-  measure({ schema, postgres, processes, isDiskFull, isReadOnly, isRefusing }) {
-    const seen = known(postgres);
-    if (isDiskFull || seen?.diskFullAt) return 'disk';
-    const isStandby = known(schema)?.takesWrites === false;
-    const isRefused = isReadOnly || isRefusing || known(processes, []).some((each) => each.isRefusing);
-    return (isStandby || isRefused || seen?.readOnlyAt) && 'other';
-  },
-  level: 'problem',
-  sentence: (cause) =>
-    cause === 'disk'
-      ? 'The disk of Postgres is full, so deliveries are answered 503 or nothing is mirrored.'
-      : 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
-  remedy: (cause) =>
-    cause === 'disk'
-      ? freeDisk
-      : 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+/** How long a refusal is told after the last one. Of a read-only session: less than an alert must last. */
+const diskFullMs = 60_000;
+const readOnlyMs = () => beat.ms(15_000);
+
+const databaseTakesNoWrites: Check = {
   // Processes can't report themselves.
   hides: ['mirror_behind', 'web_missing', 'calls_unproven'],
-});
+  ...check('database_takes_no_writes', async ({ db, settings, isRefusing }) => {
+    const [seen] = await query<{ isFull: boolean; isReadOnly: boolean }>(
+      db,
+      sql`select coalesce(bool_or(disk_full_at > now() - interval '2 minutes'), false) as "isFull",
+         pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean
+           or exists (select from ${running} p where is_refusing)
+           or coalesce(bool_or(read_only_at > now() - ${readOnlyMs()} * interval '1 ms'), false) as "isReadOnly"
+       from ops.processes`,
+    );
+    // What this process was refused, it may be unable to report.
+    const refusedFor = (code: typeof refusals.diskFull | typeof refusals.readOnly) =>
+      refusedMs(settings.databaseUrl, code) ?? Number.POSITIVE_INFINITY;
+    if (seen?.isFull || refusedFor(refusals.diskFull) < diskFullMs) return [diskFull];
+    return isRefusing || seen?.isReadOnly || refusedFor(refusals.readOnly) < readOnlyMs() ? [takesNoWrites] : [];
+  }),
+};
 
-/** `all_taken`: Postgres has just refused one more. */
-const connectionsShort = defineCheck<NonNullable<PostgresStatus['connections']> | 'all_taken'>({
-  id: 'connections_short',
-  measure: ({ postgres }) => known(postgres)?.connections,
-  level: (limit) => (limit === 'all_taken' ? 'problem' : 'warning'),
-  sentence(limit) {
-    if (limit === 'all_taken')
-      return 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.';
-    return limit.isTooMuch
-      ? 'Trunkline may open more connections than Postgres allows.'
-      : 'Postgres has too few connections left for Trunkline.';
-  },
-  remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
-  detail: (limit) => (limit === 'all_taken' ? undefined : limit.sentence),
-});
-
-/** Migrations of this release are missing, or views of the schema reporting are those of an earlier one. */
-export const schemaOld = defineCheck<Pick<SchemaStatus, 'isMigrated' | 'outdatedViews'>>({
-  id: 'schema_old',
-  measure({ schema }) {
-    const status = known(schema);
-    return status && (!status.isMigrated || status.outdatedViews.length > 0) && status;
-  },
-  level: ({ isMigrated }) => (isMigrated ? 'warning' : 'problem'),
-  sentence: ({ isMigrated }) =>
-    isMigrated ? 'The reports are not all those of this release.' : 'The database lacks migrations of this release.',
+export const migrationsMissing: Finding = {
+  check: 'schema_old',
+  level: 'problem',
+  sentence: 'The database lacks migrations of this release.',
   remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
-  detail: ({ isMigrated, outdatedViews }) => (isMigrated ? `The views are ${outdatedViews.join(', ')}.` : undefined),
+  since: undefined,
+};
+
+const schemaOld = check(migrationsMissing.check, async ({ db }) => {
+  if (!(await isMigrated(db))) return [migrationsMissing];
+  // A newer release takes care of its own views.
+  const views = (await isAhead(db)) ? [] : await outdatedViews(db);
+  if (views.length === 0) return [];
+  const sentence = 'The reports are not all those of this release.';
+  return [{ ...migrationsMissing, level: 'warning', sentence, detail: `The views are ${views.join(', ')}.` }];
 });
 
-const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+const toTheSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
-const writesLost = defineCheck({
-  id: 'writes_lost',
-  measure: ({ lostWrites }) => known(lostWrites),
-  level: ({ isPaused }) => (isPaused ? 'problem' : 'warning'),
-  sentence: ({ from, until, isPaused }) =>
-    `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
-  remedy: ({ isPaused }) =>
-    `Texts and calls of that time are searched; rules act on nothing older than its end. Repeat what people did in it: erasures, imports, rules, settings, decisions on opt-outs. ${
-      isPaused ? `Then ${toType('sends resume')}.` : 'This ends a day later.'
-    }`,
-  since: ({ until }) => until,
-});
+const writesLost = check(
+  'writes_lost',
+  rows(
+    sql<{ from: Date; until: Date; isPaused: boolean }>`
+      select lost_from as "from", noticed_at as until, is_paused as "isPaused"
+      from ops.last_report, (select is_paused and paused_by = 'recovery' as is_paused from ops.send_control) k
+      where noticed_at is not null and (is_paused or noticed_at > now() - interval '1 day')`,
+    ({ from, until, isPaused }) => ({
+      level: isPaused ? 'problem' : 'warning',
+      sentence: `The database went back in time: what was written from ${toTheSecond(from)} to ${toTheSecond(until)} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
+      remedy: `Texts and calls of that time are searched; rules act on nothing older than its end. Repeat what people did in it: erasures, imports, rules, settings, decisions on opt-outs. ${
+        isPaused ? `Then ${toType('sends resume')}.` : 'This ends a day later.'
+      }`,
+      since: until,
+    }),
+  ),
+);
 
 export const postgresChecks = [databaseUnavailable, connectionsShort, databaseTakesNoWrites, writesLost, schemaOld];
 
+const found = ({ id }: Check, told: Told): Finding => ({ check: id, ...told, since: undefined });
+
 const outages: Readonly<Record<string, Finding>> = {
-  '25006': databaseTakesNoWrites.findingOf('other'),
-  '53100': databaseTakesNoWrites.findingOf('disk'),
-  '53300': connectionsShort.findingOf('all_taken'),
+  [refusals.readOnly]: found(databaseTakesNoWrites, takesNoWrites),
+  [refusals.diskFull]: found(databaseTakesNoWrites, diskFull),
+  '53300': found(connectionsShort, connectionsTaken),
 };
 
 /** What to tell, by its SQLSTATE, of an error of a Postgres that can't serve. */
-export const outageOf = (code: string): Finding => outages[code] ?? databaseUnavailable.findingOf(undefined);
+export const outageOf = (code: string): Finding => outages[code] ?? found(databaseUnavailable, unavailable);

@@ -1,102 +1,101 @@
-import { operations } from '../api-client/client.ts';
-import { accountRemedy } from '../credentials/account-check.ts';
-import { kindNames } from '../inbox/targets.ts';
+import { meaningOf, operations } from '../api-client/client.ts';
+import { sql } from '../db/database.ts';
+import { kindNames, type TargetKind } from '../inbox/targets.ts';
+import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration } from '../shared/format.ts';
+import { maskNumbers } from '../shared/masking.ts';
 import { isDirectory } from '../warehouse/directory.ts';
-import { defineCheck } from './check.ts';
-import { known } from './overview.ts';
+import { check, rows } from './check.ts';
+import { maxCounted } from './mirror.ts';
 
 /** Each process uses its own address and credential. */
-const accountUnrecognized = defineCheck({
-  id: 'account_unrecognized',
-  measure({ processes }) {
-    const running = known(processes, []);
-    const refused = running.filter(({ accountProblem }) => accountProblem !== null);
-    const isAll = refused.length === running.length;
-    const whose = isAll ? 'The account' : `The account of ${refused.length} of ${running.length} processes`;
-    return refused[0] && { whose, accountProblem: refused[0].accountProblem };
-  },
-  level: 'problem',
-  sentence: ({ whose }) => `${whose} is not recognized, so nothing is read, proven or sent.`,
-  remedy: accountRemedy,
-  detail: ({ accountProblem }) => `The reason: ${accountProblem}.`,
-});
+const accountUnrecognized = check(
+  'account_unrecognized',
+  rows(
+    sql<{ refused: number; all: number; reason: string }>`
+      select count(account_problem)::int as refused, count(*)::int as all,
+        (array_agg(account_problem order by started_at) filter (where account_problem is not null))[1] as reason
+      from ${running} p having count(account_problem) > 0`,
+    ({ refused, all, reason }) => ({
+      level: 'problem',
+      ...meaningOf({ code: 'account_unrecognized' }),
+      ...(refused < all && {
+        sentence: `The account of ${refused} of ${all} processes is not recognized, so nothing is read, proven or sent.`,
+      }),
+      detail: `The reason: ${reason}.`,
+    }),
+  ),
+);
 
 /** `Texts, calls and lines`. */
-function namesOf(kinds: readonly { readonly kind: keyof typeof kindNames }[]): string {
-  const names = kinds.map(({ kind }, at) => (at === 0 ? kindNames[kind] : kindNames[kind].toLowerCase()));
+function namesOf(kinds: readonly TargetKind[]): string {
+  const names = kinds.map((kind, at) => (at === 0 ? kindNames[kind] : kindNames[kind].toLowerCase()));
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-const credentialRefused = defineCheck({
-  id: 'credential_refused',
-  measure({ parked }) {
-    const kinds = known(parked, []).filter(({ missingScope }) => missingScope === null);
-    // The oldest comes first.
-    return kinds[0] && { kinds, reason: kinds[0].reason, since: kinds[0].since };
-  },
-  level: 'problem',
-  sentence: ({ kinds }) => `${namesOf(kinds)} are not read: the service refuses the API key.`,
-  remedy: 'Set API_KEY to a valid key in every process. Nothing is lost: reading then resumes.',
-  detail: ({ reason }) => `The reason: ${reason}.`,
-  since: ({ since }) => since,
-});
-
 const scopes = Object.values(operations).flatMap((rows) => Object.values(rows).map(({ scope }): string => scope));
 
-const scopeMissing = defineCheck({
-  id: 'scope_missing',
-  measure({ parked }) {
-    const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
-    return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, kinds]) => ({
-      ...{ missingScope: scope, scope: scopes.find((each) => each === scope) ?? 'for them' },
-      ...{ kinds, since: kinds[0]?.since },
-    }));
-  },
-  level: 'problem',
-  sentence: ({ scope, kinds }) => `${namesOf(kinds)} are not read: the API key lacks the scope ${scope}.`,
-  remedy: 'Grant it to the key. Nothing is lost: reading then resumes.',
-  detail: ({ scope, missingScope }) => (scope === missingScope ? undefined : `The service names ${missingScope}.`),
-  since: ({ since }) => since,
-});
+interface Parked {
+  readonly missingScope: string | null;
+  readonly kinds: readonly TargetKind[];
+  readonly reason: string;
+  readonly since: Date;
+}
 
-const retried = 'Pending reads are kept and retried.';
-const asksService = `${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`;
-
-const serviceFailing = defineCheck({
-  id: 'service_failing',
-  measure({ circuit, processes, takenAt }) {
-    const longest = Math.max(...known(processes, []).map(({ failingSeconds }) => failingSeconds ?? -1));
-    const isOpen = circuit !== undefined && circuit.state !== 'closed';
-    const seconds = longest < 0 ? undefined : longest;
-    return (seconds !== undefined || isOpen) && { seconds, retryMs: circuit?.retryAfterMs, takenAt };
-  },
-  level: 'problem',
-  sentence: ({ seconds }) =>
-    seconds === undefined
-      ? 'The service fails repeatedly, so no request is sent for a while.'
-      : `The service fails: every request has failed for ${duration(seconds)}.`,
-  remedy({ retryMs }) {
-    const next = retryMs === undefined ? '' : ` The next retry is in ${duration(retryMs / 1_000)}.`;
-    return `${retried}${next} ${asksService}`;
-  },
-  since: ({ seconds, takenAt }) => (seconds === undefined ? undefined : new Date(takenAt.getTime() - seconds * 1_000)),
-});
-
-/** Recordings may be forbidden on purpose; missing texts or calls never are. */
-const readsForbidden = defineCheck({
-  id: 'reads_forbidden',
-  measure: ({ backlog }) =>
-    known(backlog, []).flatMap(({ kind, forbidden }) => {
-      if (forbidden === 0 || kind === 'recordings' || kind === 'transcripts') return [];
-      const noun = kind === 'thread' ? 'conversation' : 'call';
-      return [isDirectory(kind) ? `the account’s ${kind}` : countOf(forbidden, noun)];
+/** Streams that wait for another key or a scope, and reads that the account's role may not make. */
+const readsRefused = check(
+  'reads_refused',
+  rows(
+    sql<Parked>`
+      select missing_scope as "missingScope", array_agg(kind order by parked_at, kind) as kinds,
+        (array_agg(reason order by parked_at))[1] as reason, min(parked_at) as since
+      from ops.parked_kinds group by 1 order by min(parked_at)`,
+    ({ missingScope, kinds, reason, since }) => {
+      // Alerts repeat no word of the service.
+      const scope = scopes.find((each) => each === missingScope);
+      const code = missingScope === null ? 'unauthenticated' : 'insufficient_scope';
+      const { sentence, remedy } = meaningOf({ code, scope });
+      return {
+        level: 'problem',
+        sentence: `${namesOf(kinds)} are not read. ${sentence}`,
+        remedy: `${remedy} Nothing is lost: reading then resumes.`,
+        detail: scope === undefined ? `The reason: ${maskNumbers(reason)}.` : undefined,
+        since,
+      };
+    },
+  ),
+  rows(
+    // Recordings may be forbidden on purpose. A forged delivery can name a thread of a line that isn't the account's.
+    sql<{ kind: TargetKind; count: number }>`
+      select kind, count(*)::int as count from (
+        select kind from ops.sync_targets
+        where last_error is not null and state = 'forbidden' and kind not in ('recordings', 'transcripts')
+          and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
+            or not exists (select from warehouse.sms_lines))
+        limit ${maxCounted}) f group by 1 order by 1`,
+    ({ kind, count }) => ({
+      level: 'warning',
+      sentence: `The API key may not read ${isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call')}.`,
+      remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
     }),
-  level: 'warning',
-  sentence: (what) => `The API key may not read ${what}.`,
-  remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
-});
+  ),
+);
+
+const serviceFailing = check(
+  'service_failing',
+  rows(
+    sql<{ seconds: number; since: Date }>`
+      select max(extract(epoch from seen_at - api_failing_from))::float8 as seconds, min(api_failing_from) as since
+      from ${running} p having count(api_failing_from) > 0`,
+    ({ seconds, since }) => ({
+      level: 'problem',
+      sentence: `The service fails: every request has failed for ${duration(seconds)}.`,
+      remedy: `Pending reads are kept and retried. ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
+      since,
+    }),
+  ),
+);
 
 /** Whether the service answers, and which account. */
-export const serviceChecks = [accountUnrecognized, credentialRefused, scopeMissing, serviceFailing, readsForbidden];
+export const serviceChecks = [accountUnrecognized, readsRefused, serviceFailing];

@@ -1,12 +1,11 @@
 import { queueNames } from '../../config/queues.ts';
 import { adviceOf } from '../checks/check.ts';
-import { healthChecks, statusJson, verdictOf } from '../checks/checks.ts';
-import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../checks/overview.ts';
+import { DatabaseUnavailable, known, type Part } from '../checks/checks.ts';
+import { type Overview, statusJson, takeOverview, verdictOf } from '../checks/overview.ts';
 import { readFirst } from '../completeness/first-backfill.ts';
 import { createContext, readySettings } from '../context.ts';
 import { kindNames, targetKinds } from '../inbox/targets.ts';
-import { states } from '../ledger/send.ts';
-import { sendStateNames, simulatedWords } from '../ledger/words.ts';
+import { countWords } from '../ledger/words.ts';
 import { findRunning } from '../local/data-folder.ts';
 import { signInLink } from '../server/auth.ts';
 import { UserError } from '../shared/errors.ts';
@@ -15,7 +14,7 @@ import { commandSettings } from './environment.ts';
 import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';
 
-/** The snapshot of the status page. Exit code 1 while the operator has to act, as for `doctor`. */
+/** The overview of the status page. Exit code 1 while the operator has to act, as for `doctor`. */
 export async function showStatus(): Promise<Output> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   await using context = await createContext(readySettings(settings), {
@@ -24,30 +23,30 @@ export async function showStatus(): Promise<Output> {
     maxConnections: 2,
     isReadOnly: true,
   });
-  const snapshot = await takeSnapshot(context).catch((error: unknown) => {
+  const overview = await takeOverview(context).catch((error: unknown) => {
     throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
   });
   const running = await findRunning(settings.dataDir);
   const isOurs = running?.environment.DATABASE_URL === settings.databaseUrl;
   const link = running && isOurs ? `\n\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}` : '';
   return {
-    json: statusJson(snapshot),
-    text: renderTable(snapshot) + link,
-    failed: verdictOf(snapshot).level !== 'ok',
+    json: statusJson(overview),
+    text: renderTable(overview) + link,
+    failed: verdictOf(overview).level !== 'ok',
   };
 }
 
-/** The snapshot as text for a terminal: the verdict, what to do, and the kinds. */
-export function renderTable(snapshot: Snapshot): string {
-  const { takenAt } = snapshot;
-  const { level, sentence } = verdictOf(snapshot);
-  const checks = healthChecks(snapshot);
+/** The overview as text for a terminal: the verdict, what to do, and the kinds. */
+export function renderTable(overview: Overview): string {
+  const { takenAt } = overview;
+  const { level, sentence } = verdictOf(overview);
+  const checks = overview.findings;
   const remedies = level === 'ok' ? [] : checks.slice(0, 1).map((worst) => labelled('   ', adviceOf(worst)));
   const head = ['kind', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
   const rows = targetKinds.map((kind) => {
-    const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
-    const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
-    const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
+    const fresh = known(overview.freshness, []).find((each) => each.kind === kind);
+    const backlog = known(overview.backlog, []).find((each) => each.kind === kind);
+    const parked = known(overview.parked, []).find((each) => each.kind === kind);
     return [
       `${kindNames[kind]}${parked ? ' (parked)' : ''}`,
       fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
@@ -66,12 +65,12 @@ export function renderTable(snapshot: Snapshot): string {
     '',
     renderColumns(head, rows),
     '',
-    line('held', snapshot.holdings, (tables) =>
+    line('held', overview.holdings, (tables) =>
       tables
         .map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`)
         .join(', '),
     ),
-    line('deliveries', snapshot.inbox, ({ types, unrecognized }) =>
+    line('deliveries', overview.inbox, ({ types, unrecognized }) =>
       [
         ...types.map(
           ({ type, lastHour, lastDay }) => `${type ?? 'no type'} ${quantity(lastHour)}/h ${quantity(lastDay)}/d`,
@@ -79,62 +78,48 @@ export function renderTable(snapshot: Snapshot): string {
         `${quantity(unrecognized.count)} not recognized`,
       ].join(', '),
     ),
-    line('unconfirmed', snapshot.backlog, (kinds) => {
+    line('unconfirmed', overview.backlog, (kinds) => {
       const waiting = kinds.filter(({ unconfirmed }) => unconfirmed > 0);
       const words = waiting.map(({ kind, unconfirmed }) => `${kindNames[kind]} ${quantity(unconfirmed)}`);
       return words.length === 0 ? 'nothing' : `${words.join(', ')}: known only from deliveries, read at a low rate`;
     }),
-    line(
-      'compared',
-      snapshot.completeness,
-      ({ hours, uncompared, unprovenCount, lastDay, openGapCount, isFillingIn }) =>
-        [
-          `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
-          uncompared.days > 0 && `${uncompared.days} of the last ${uncompared.of} days never compared`,
-          uncompared.texts && 'older texts never searched',
-          unprovenCount > 0 && `${quantity(unprovenCount)} hours differ`,
-          lastDay.reported > 0 &&
-            `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
-          openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
-          isFillingIn && `history is coming in: ${readFirst}`,
-        ]
-          .filter((each) => each !== false)
-          .join(', '),
+    line('compared', overview.completeness, ({ hours, lastDay, openGapCount, isFillingIn }) =>
+      [
+        `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+        lastDay.reported > 0 &&
+          `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
+        openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
+        isFillingIn && `history is coming in: ${readFirst}`,
+      ]
+        .filter((each) => each !== false)
+        .join(', '),
     ),
-    line('processes', snapshot.processes, (processes) =>
+    line('processes', overview.processes, (processes) =>
       processes.length === 0
         ? 'none running'
         : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
     ),
-    line('alerts', snapshot.alerts, ({ open }) =>
+    line('alerts', overview.alerts, ({ open }) =>
       open.length === 0
         ? 'none open'
         : open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`).join(', '),
     ),
-    line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros, passedCount }) =>
+    line('sends', overview.sends, ({ control, counts, simulated, today, dailyMicros, passedCount }) =>
       [
         ...(control.isPaused ? [`paused (${control.reason})`] : []),
-        ...(passedCount > 0 ? [`simulated ${quantity(passedCount)}`] : []),
-        ...states.flatMap((state) => {
-          const passed = state === 'DENIED' ? passedCount : 0;
-          const count = (counts[state] ?? 0) - passed;
-          if (count <= 0) return [];
-          return [
-            `${sendStateNames[state]} ${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`,
-          ];
-        }),
+        ...countWords(counts, simulated, passedCount).map(({ name, words }) => `${name} ${words}`),
         `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
       ].join(', '),
     ),
-    line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
+    line('queue', overview.queues, ({ backend, isReachable, waiting }) =>
       [
         `${backend}, ${isReachable ? 'reachable' : 'unreachable'}`,
-        ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
+        ...queueNames.map((name) => `${name} ${waiting[name] == null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
     ),
     line(
       'schema',
-      snapshot.schema,
+      overview.schema,
       ({ newestMigration, postgres }) => `${newestMigration ?? 'none'}, Postgres ${postgres}`,
     ),
   ].join('\n');

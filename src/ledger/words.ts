@@ -1,6 +1,7 @@
 import { price, quantity } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import type { Send, SendHistory, SendState } from './send.ts';
+import { states } from './states.ts';
 
 /** The states of sends, in words. */
 export const sendStateNames: Readonly<Record<SendState, string>> = {
@@ -111,8 +112,23 @@ export function sendCost({ settledMicros, reservedMicros, state }: Send): string
   return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
-/** Marks the dry-run part of a count: those texts weren't sent. */
-export function simulatedWords(simulated = 0, count: number): string {
-  if (simulated === 0) return '';
-  return simulated === count ? ' (dry-run)' : ` (${quantity(simulated)} dry-run)`;
+/**
+ * What the ledger holds in words, by state, with the filter that lists it. `simulated` is the part of `counts` that is of dry
+ * runs, and `passedCount` the part that every gate let pass: these end as DENIED too, although no gate refused them.
+ */
+export function countWords(
+  counts: Readonly<Partial<Record<SendState, number>>>,
+  simulated: Readonly<Partial<Record<SendState, number>>>,
+  passedCount: number,
+): { readonly name: string; readonly words: string; readonly filter: string }[] {
+  const byState = states.flatMap((state) => {
+    const passed = state === 'DENIED' ? passedCount : 0;
+    const count = (counts[state] ?? 0) - passed;
+    const dry = (simulated[state] ?? 0) - passed;
+    const mark = dry === 0 ? '' : dry === count ? ' (dry-run)' : ` (${quantity(dry)} dry-run)`;
+    if (count <= 0) return [];
+    return [{ name: sendStateNames[state], words: `${quantity(count)}${mark}`, filter: `state=${state}` }];
+  });
+  const passed = { name: 'simulated', words: quantity(passedCount), filter: 'mode=dry-run' };
+  return passedCount > 0 ? [passed, ...byState] : byState;
 }

@@ -36,6 +36,9 @@ export const works = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !
 
 const reportEveryMs = 5_000;
 
+/** SQL: the rows of the processes that run. */
+export const running = sql`(select * from ops.processes where seen_at > now() - ${sql.lit(goneAfterSeconds)} * interval '1 second')`;
+
 /** The running processes, oldest first. */
 export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
@@ -43,7 +46,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
        address_hash as "addressHash", account_problem as "accountProblem", is_refusing as "isRefusing"
-     from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
+     from ${running} p order by started_at, process_id`,
   );
 }
 

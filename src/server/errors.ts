@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailable } from '../checks/overview.ts';
+import { DatabaseUnavailable } from '../checks/checks.ts';
 import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';

@@ -1,7 +1,8 @@
 import { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
+import type { Asked } from '../checks/checks.ts';
 import { createGauges } from '../checks/gauges.ts';
-import { cachedFor, type Snapshot, takeSnapshot } from '../checks/overview.ts';
+import { type Overview, takeOverview } from '../checks/overview.ts';
 import type { Context } from '../context.ts';
 import type { OpenDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
@@ -67,17 +68,28 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database:
   };
 }
 
-/** Milliseconds for which all clients share one snapshot. */
+/** Milliseconds for which all clients share one overview. */
 const sharedMs = 1_000;
 
-/** The snapshot shared by the pages and metrics of one process. */
-export function sharedSnapshot(context: Context): () => Promise<Snapshot> {
-  return cachedFor(sharedMs, () => takeSnapshot(context));
+/** The overview shared by the pages and metrics of one process, while it is taken and a second longer. Failures aren't kept. */
+export function sharedOverview(context: Asked): () => Promise<Overview> {
+  let latest: Promise<Overview> | undefined;
+  const forget = () => {
+    latest = undefined;
+  };
+  return () => {
+    if (latest === undefined) {
+      latest = takeOverview(context);
+      latest.then(() => setTimeout(forget, sharedMs).unref(), forget);
+    }
+    return latest;
+  };
 }
 
 /** Serves `/metrics`: counters of this process, and the state that all processes share. Once per process. */
-export function registerMetrics(app: FastifyInstance, { metrics }: Context, snapshot: () => Promise<Snapshot>): void {
-  const gauges = createGauges(metrics.registry, snapshot);
+export function registerMetrics(app: FastifyInstance, context: Context): void {
+  const { metrics } = context;
+  const gauges = createGauges(metrics.registry, sharedOverview({ ...context, metrics: undefined }));
   const registry = Registry.merge([processMetrics(), metrics.registry]);
   app.get('/metrics', async (_request, reply) => {
     await gauges.refresh();
@@ -96,7 +108,7 @@ export function openWorkerPort(context: Context, port: number): Promise<Listenin
     registerHealth(app, { queues, stored: database, needsQueues: true });
     await app.register(async (scope) => {
       createGuard({ adminToken, metrics, log }).protect(scope);
-      registerMetrics(scope, context, sharedSnapshot(context));
+      registerMetrics(scope, context);
     });
   });
 }

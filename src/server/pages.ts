@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { findings } from '../checks/checks.ts';
+import { reportChecks } from '../checks/reporting.ts';
 import type { Context } from '../context.ts';
 import { pageConnections } from '../db/connection-limits.ts';
 import { createDatabase, type Transaction } from '../db/database.ts';
@@ -6,7 +8,7 @@ import { createRulesReader, type RulesReader } from '../rules/versions.ts';
 import type { LinkSealer } from '../warehouse/links.ts';
 import { type Parameters, textOf } from './address.ts';
 import { signInOf } from './auth.ts';
-import { registerMetrics, sharedSnapshot } from './health.ts';
+import { registerMetrics, sharedOverview } from './health.ts';
 import { serveList } from './list.ts';
 import { lists } from './lists.ts';
 import { answerPage, type RecordPage, renderPage } from './page.ts';
@@ -59,12 +61,11 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   const pages = { ...database, zone: timeZone };
   const view = viewOf(timeZone, settings.arePageWordsShown);
   const rules = createRulesReader(hoursZone, log);
-  const snapshot = sharedSnapshot(context);
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
-  serveStatus(app, snapshot, timeZone);
-  registerMetrics(app, context, snapshot);
-  registerReports(app, pages, context);
+  serveStatus(app, sharedOverview(context), timeZone);
+  registerMetrics(app, context);
+  registerReports(app, pages, context, () => findings({ ...context, database }, reportChecks));
   for (const list of lists) serveList(app, pages, list, { view, doneOf });
   serveSearch(app, pages);
   for (const [path, current, read] of records) {

@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { adviceOf } from '../checks/check.ts';
-import { healthChecks, statusJson, verdictOf } from '../checks/checks.ts';
+import { known, type Part } from '../checks/checks.ts';
 import { lateSeconds } from '../checks/mirror.ts';
-import type { Backlog } from '../checks/overview/mirror.ts';
-import { known, type Part, type Snapshot } from '../checks/overview.ts';
+import { type Backlog, type Overview, statusJson, verdictOf } from '../checks/overview.ts';
 import { readFirst } from '../completeness/first-backfill.ts';
 import { missingTextWords } from '../completeness/gaps/unread-comparisons.ts';
 import { kindNames, type TargetKind, targetKinds } from '../inbox/targets.ts';
-import type { SendState } from '../ledger/states.ts';
-import { sendStateNames, simulatedWords } from '../ledger/words.ts';
+import { countWords } from '../ledger/words.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import { ago, countOf, dollars, duration, exactly, quantity, toTheSecond } from '../shared/format.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
@@ -16,29 +14,29 @@ import { type Html, html, withCode } from './html.ts';
 import { answerPage, link, renderPage } from './page.ts';
 
 /** Serves the status page, which refreshes itself, and its JSON. `timeZone` applies to all its times. */
-export function serveStatus(app: FastifyInstance, snapshot: () => Promise<Snapshot>, timeZone: string): void {
-  app.get('/', async (_request, reply) => answerPage(reply, renderStatus(await snapshot(), timeZone)));
-  app.get('/api/status', async () => statusJson(await snapshot()));
+export function serveStatus(app: FastifyInstance, overview: () => Promise<Overview>, timeZone: string): void {
+  app.get('/', async (_request, reply) => answerPage(reply, renderStatus(await overview(), timeZone)));
+  app.get('/api/status', async () => statusJson(await overview()));
 }
 
-/** How the page shows a time: relative to the snapshot, with the exact time as a tooltip. */
+/** How the page shows a time: relative to the overview, with the exact time as a tooltip. */
 type Moment = (at: Date | null) => Html;
 
-export function renderStatus(snapshot: Snapshot, timeZone: string): string {
-  const { takenAt, release, commit, uptimeSeconds } = snapshot;
+export function renderStatus(overview: Overview, timeZone: string): string {
+  const { takenAt, release, commit, uptimeSeconds } = overview;
   const moment: Moment = (at) =>
     at === null
       ? html`<span class="soft">never</span>`
       : html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, takenAt)}</time>`;
-  const schema = known(snapshot.schema);
+  const schema = known(overview.schema);
   return renderPage({
-    title: verdictOf(snapshot).sentence,
+    title: verdictOf(overview).sentence,
     current: '/',
     isLive: true,
-    head: verdict(snapshot),
+    head: verdict(overview),
     parts: [
-      kindCards(snapshot, moment),
-      html`<div class="cards">${deliveries(snapshot)}${comparison(snapshot, moment)}${texts(snapshot, moment)}</div>`,
+      kindCards(overview, moment),
+      html`<div class="cards">${deliveries(overview)}${comparison(overview, moment)}${texts(overview, moment)}</div>`,
       html`<footer><span><time datetime="${takenAt.toISOString()}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
 <span>release ${release} (${commit}), up ${duration(uptimeSeconds)}</span>
 ${schema && html`<span>Postgres ${schema.postgres}, schema ${schema.newestMigration ?? 'none'}</span>`}
@@ -48,9 +46,9 @@ ${schema && html`<span>Postgres ${schema.postgres}, schema ${schema.newestMigrat
 }
 
 /** The sentence, and each check that failed with its remedy. */
-function verdict(snapshot: Snapshot): Html {
-  const { level, sentence } = verdictOf(snapshot);
-  const checks = healthChecks(snapshot);
+function verdict(overview: Overview): Html {
+  const { level, sentence } = verdictOf(overview);
+  const checks = overview.findings;
   const worst = level === 'ok' ? undefined : checks[0];
   return html`<section class="verdict" aria-live="polite"><span class="dot ${level}"></span>
 <div><h1>${sentence}</h1>${worst && html`<p class="soft">${withCode(adviceOf(worst))}</p>`}
@@ -69,19 +67,19 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
 };
 
 /** One card a kind: how fresh it is, how many rows are held, and how many reads are pending. */
-function kindCards(snapshot: Snapshot, moment: Moment): Html {
-  const { freshness } = snapshot;
+function kindCards(overview: Overview, moment: Moment): Html {
+  const { freshness } = overview;
   if (freshness.state === 'unknown') {
     return html`<section class="card"><p class="unknown">What is mirrored could not be read: ${freshness.reason}</p></section>`;
   }
-  return html`<section class="cards kinds">${targetKinds.map((kind) => kindCard(snapshot, kind, moment))}</section>`;
+  return html`<section class="cards kinds">${targetKinds.map((kind) => kindCard(overview, kind, moment))}</section>`;
 }
 
-function kindCard(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
-  const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
-  const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
-  const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
-  const { level, word, state } = conditionOf(snapshot, kind, backlog, fresh?.readAt ?? null);
+function kindCard(overview: Overview, kind: TargetKind, moment: Moment): Html {
+  const fresh = known(overview.freshness, []).find((each) => each.kind === kind);
+  const held = known(overview.holdings, []).find(({ table }) => table === tableOf[kind]);
+  const backlog = known(overview.backlog, []).find((each) => each.kind === kind);
+  const { level, word, state } = conditionOf(overview, kind, backlog, fresh?.readAt ?? null);
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   const path = `/targets?kind=${kind}&state=`;
   return html`<article class="card"><h2>${kindNames[kind]} <a class="condition" href="${path}${state}"><span class="dot ${level}"></span>${word}</a></h2>
@@ -90,7 +88,7 @@ function kindCard(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
 }
 
 /** The condition of a kind. `state` filters the list of its reads. */
-function conditionOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
+function conditionOf({ parked }: Overview, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
   const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
   const wait = known(parked, []).find((each) => each.kind === kind);
   if (wait) return is('problem', wait.missingScope ? `needs ${wait.missingScope}` : 'refused', 'parked');
@@ -111,7 +109,7 @@ function pendingWords({ due, later, history, unconfirmed, isAtLeast, oldestDueSe
   return parts.length === 0 ? 'nothing pending' : `${isAtLeast ? 'at least ' : ''}${parts.join(', ')}`;
 }
 
-/** A card that shows its part of the snapshot, or why it is unknown. */
+/** A card that shows its part of the overview, or why it is unknown. */
 function card<T>(title: string, path: string | undefined, part: Part<T>, show: (value: T) => Html): Html {
   const content =
     part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`;
@@ -131,7 +129,7 @@ function table(head: readonly string[], rows: readonly (readonly Cell[])[], empt
   return html`<table>${head.length > 0 && html`<thead><tr>${headings}</tr></thead>`}<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>`)}</tbody></table>`;
 }
 
-function deliveries({ inbox }: Snapshot): Html {
+function deliveries({ inbox }: Overview): Html {
   return card('Deliveries', '/deliveries', inbox, ({ types, isAtLeast, unrecognized }) => {
     const count = (type: string | null, of: 'hour' | 'day', words: string) => {
       const name = type === null ? 'none' : eventTypeOf(type);
@@ -151,7 +149,7 @@ ${unrecognized.count > 0 && html`<p class="note ${unrecognized.lastDay > 0 ? 'wa
   });
 }
 
-function comparison({ completeness }: Snapshot, moment: Moment): Html {
+function comparison({ completeness }: Overview, moment: Moment): Html {
   return card('Compared with the service', '/coverage', completeness, (status) => {
     const { hours, lastDay, backfillShare, openGapCount, lines } = status;
     if (hours.length === 0) return html`<p class="soft">Call history has not been compared yet.</p>`;
@@ -168,21 +166,13 @@ ${lines.map(
 }
 
 /** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
-function texts({ sends }: Snapshot, moment: Moment): Html {
+function texts({ sends }: Overview, moment: Moment): Html {
   return card('Automatic texts', '/sends', sends, (status) => {
-    const { control, counts, simulated, today, dailyMicros, passedCount } = status;
-    const rows = Object.entries(counts).flatMap(([key, all]) => {
-      const state = key as SendState;
-      // A simulated send ends as DENIED too, although no gate refused it.
-      const passed = state === 'DENIED' ? Math.min(all, passedCount) : 0;
-      const count = all - passed;
-      const words = `${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`;
-      const name: Cell = [state === 'NEEDS_HUMAN' ? 'warning' : '', sendStateNames[state]];
-      return [
-        ...(passed > 0 ? [['simulated', link('/sends?mode=dry-run&span=day', quantity(passed))]] : []),
-        ...(count > 0 ? [[name, link(`/sends?state=${state}&span=day`, words)]] : []),
-      ];
-    });
+    const { control, today, dailyMicros } = status;
+    const rows = countWords(status.counts, status.simulated, status.passedCount).map(({ name, words, filter }) => [
+      [filter === 'state=NEEDS_HUMAN' ? 'warning' : '', name] as const,
+      link(`/sends?${filter}&span=day`, words),
+    ]);
     const reserved = today.reserved > 0 && `, ${dollars(today.reserved)} reserved`;
     return html`${control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`}
 <p class="figure">${dollars(today.spent)} <small>spent today of ${dollars(dailyMicros)}${reserved}</small></p>

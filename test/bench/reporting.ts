@@ -88,7 +88,7 @@ async function ofReports(client: Client, url: string, stack: AsyncDisposableStac
   const selectDay = 'select reporting.local_day(now())::text as today, time_zone as zone from reporting.params';
   const [{ today, zone } = { today: '', zone: '' }] = (await client.query<Record<'today' | 'zone', string>>(selectDay))
     .rows;
-  registerReports(app, { db, pool, zone }, { settings: { reportsDir: undefined }, log });
+  registerReports(app, { db, pool, zone }, { settings: { reportsDir: undefined }, log }, async () => []);
   const limits = { zone, limit: 5_000, timeoutMs: 60_000 };
   return spans.flatMap((span): Question[] => {
     const period = periodOf(span, today);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createOutages } from '../../src/alerts/outages.ts';
 import { startAlerts } from '../../src/alerts/watch.ts';
-import { healthChecks, verdictOf } from '../../src/checks/checks.ts';
-import { known, takeSnapshot } from '../../src/checks/overview.ts';
+import { findings, known } from '../../src/checks/checks.ts';
+import { takeOverview, verdictOf } from '../../src/checks/overview.ts';
 import { scopes } from '../../src/sandbox/account.ts';
 import { startHttpReceiver } from '../notify/receivers.ts';
 import { backends } from '../stores/backends.ts';
@@ -22,10 +22,10 @@ async function open(options: Parameters<typeof createWorld>[0]): Promise<World> 
   return world;
 }
 
-const checksOf = async ({ context }: World) => healthChecks(await takeSnapshot(context));
+const checksOf = async ({ context }: World) => await findings(context);
 const problemsOf = async (world: World) =>
   (await checksOf(world)).filter(({ level }) => level === 'problem').map(({ check }) => check);
-const headlineOf = async ({ context }: World) => verdictOf(await takeSnapshot(context)).sentence;
+const headlineOf = async ({ context }: World) => verdictOf(await takeOverview(context)).sentence;
 
 /** A read that was due minutes ago. */
 const overdue = `insert into ops.sync_targets (kind, key, dirty_version, due_at)
@@ -53,19 +53,19 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
     onTestFinished(async () => {
       await world.query('set default_transaction_read_only = off').catch(() => []);
     });
-    await until(async () => known((await takeSnapshot(world.context)).processes, []).length > 0);
+    await until(async () => known((await takeOverview(world.context)).processes, []).length > 0);
     await world.query(`alter database ${name} set default_transaction_read_only = on`);
     // A connection that was being opened meanwhile still takes writes, and its process reports itself again.
-    let snapshot = await takeSnapshot(world.context);
+    let overview = await takeOverview(world.context);
     await until(async () => {
       await cutOff();
       await until(async () => (await problemsOf(world)).includes('database_takes_no_writes'));
       await world.query(`begin; set transaction read write; delete from ops.processes; ${overdue}; commit`);
-      snapshot = await takeSnapshot(world.context);
-      return known(snapshot.processes, undefined)?.length === 0;
+      overview = await takeOverview(world.context);
+      return known(overview.processes, undefined)?.length === 0;
     });
-    expect(known(snapshot.backlog, []).find(({ kind }) => kind === 'call')?.oldestDueSeconds).toBeGreaterThan(60);
-    const found = healthChecks(snapshot);
+    expect(known(overview.backlog, []).find(({ kind }) => kind === 'call')?.oldestDueSeconds).toBeGreaterThan(60);
+    const found = overview.findings;
     expect(found.filter(({ level }) => level === 'problem').map(({ check }) => check)).toEqual([
       'database_takes_no_writes',
     ]);
@@ -77,9 +77,9 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
     );
     // Its connections are left alone: they began read-only, and would stay so.
     await until(async () => {
-      snapshot = await takeSnapshot(world.context);
-      const isTold = healthChecks(snapshot).some(({ check }) => check === 'database_takes_no_writes');
-      return known(snapshot.processes, []).length > 0 && !isTold;
+      overview = await takeOverview(world.context);
+      const isTold = overview.findings.some(({ check }) => check === 'database_takes_no_writes');
+      return known(overview.processes, []).length > 0 && !isTold;
     });
   });
 });
@@ -92,9 +92,9 @@ test('a Redis that is down is the only problem, and nobody is told to start anot
   await redis.kill('SIGKILL');
   await world.query(overdue);
   await until(async () => (await problemsOf(world)).includes('queue_unreachable'));
-  const snapshot = await takeSnapshot(world.context);
-  expect(known(snapshot.backlog, []).find(({ kind }) => kind === 'call')?.oldestDueSeconds).toBeGreaterThan(60);
-  const found = healthChecks(snapshot);
+  const overview = await takeOverview(world.context);
+  expect(known(overview.backlog, []).find(({ kind }) => kind === 'call')?.oldestDueSeconds).toBeGreaterThan(60);
+  const found = overview.findings;
   expect(found.filter(({ level }) => level === 'problem').map(({ check }) => check)).toEqual(['queue_unreachable']);
   expect(found.map(({ remedy }) => remedy).join(' ')).not.toMatch(/start (a|another) worker/i);
 });
@@ -111,7 +111,7 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
     `update ops.sync_targets set dirty_version = dirty_version + 1, due_at = now() where kind in ('users', 'lines')`,
   );
   await until(async () => Number(await world.value('select count(*)::int from ops.parked_kinds')) >= 3);
-  const refused = (await checksOf(world)).filter(({ check }) => check === 'credential_refused');
+  const refused = (await checksOf(world)).filter(({ check }) => check === 'reads_refused');
   expect(refused).toHaveLength(1);
   expect(refused[0]?.remedy).toContain('API_KEY');
   const headline = await headlineOf(world);
@@ -129,7 +129,7 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
   ).toBeLessThanOrEqual(15);
   await control(world, 'POST', '/keys', { name: 'default', key: world.sandbox.apiKey });
   await until(async () => (await world.value('select count(*)::int from ops.parked_kinds')) === 0);
-  expect((await checksOf(world)).filter(({ check }) => check === 'credential_refused')).toEqual([]);
+  expect((await checksOf(world)).filter(({ check }) => check === 'reads_refused')).toEqual([]);
   await world.close();
 });
 
@@ -157,10 +157,10 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   ).toBeLessThanOrEqual(61);
   await control(world, 'PATCH', '/keys/default', { scopes: scopes.filter((scope) => scope !== 'sms:read') });
   await world.query(`update ops.sync_targets set due_at = now() where kind = 'lines'`);
-  await until(async () => (await checksOf(world)).some(({ check }) => check === 'scope_missing'));
-  expect((await checksOf(world)).find(({ check }) => check === 'scope_missing')).toMatchObject({
+  await until(async () => (await checksOf(world)).some(({ check }) => check === 'reads_refused'));
+  expect((await checksOf(world)).find(({ check }) => check === 'reads_refused')).toMatchObject({
     level: 'problem',
-    sentence: expect.stringContaining('the API key lacks the scope sms:read.'),
+    sentence: expect.stringContaining('The API key lacks the scope sms:read.'),
   });
-  await until(() => Promise.resolve(receiver.received.some(({ body }) => body.includes('scope_missing'))));
+  await until(() => Promise.resolve(receiver.received.some(({ body }) => body.includes('reads_refused'))));
 });

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { MIGRATION_ADVISORY_LOCK_KEY } from 'bullmq';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { healthChecks } from '../../src/checks/checks.ts';
-import { takeSnapshot } from '../../src/checks/overview.ts';
+import { findings } from '../../src/checks/checks.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { runInProcess } from '../cli/in-process.ts';
@@ -88,7 +87,7 @@ test('a full disk is named by status, doctor and alerts, ahead of all else', asy
     for (;;) await world.query(`insert into ops.filler select repeat(md5(n::text), 30) from generate_series(1, 500) n`);
   };
   await expect(fill()).rejects.toMatchObject({ code: '53100' });
-  expect(healthChecks(await takeSnapshot(world.context))[0]).toMatchObject({
+  expect((await findings(world.context))[0]).toMatchObject({
     check: 'database_takes_no_writes',
     level: 'problem',
   });

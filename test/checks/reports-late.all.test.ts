@@ -1,6 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { healthChecks } from '../../src/checks/checks.ts';
-import { takeSnapshot } from '../../src/checks/overview.ts';
+import { findings } from '../../src/checks/checks.ts';
 import { query as ask } from '../../src/db/database.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
@@ -24,7 +23,7 @@ const { db } = context.database;
 async function told() {
   const page = await (await world.get('/reports/opted-out')).text();
   return {
-    checks: healthChecks(await takeSnapshot(context)).filter(({ check }) => check.startsWith('reports_')),
+    checks: (await findings(context)).filter(({ check }) => check.startsWith('reports_')),
     shown: [...page.matchAll(/data-check="(\w+)"/g)].map(([, check]) => check),
   };
 }

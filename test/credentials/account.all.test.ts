@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
-import { healthChecks } from '../../src/checks/checks.ts';
-import { takeSnapshot } from '../../src/checks/overview.ts';
+import { findings } from '../../src/checks/checks.ts';
 import { acceptAccount } from '../../src/credentials/account-check.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -45,7 +44,7 @@ async function mirrorOf(sandbox: Sandbox): Promise<{ databaseUrl: string; holdin
 }
 
 async function problemOf(world: World): Promise<string | undefined> {
-  const checks = healthChecks(await takeSnapshot(world.context));
+  const checks = await findings(world.context);
   return checks.find(({ check }) => check === 'account_unrecognized')?.detail;
 }
 

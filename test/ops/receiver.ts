@@ -79,6 +79,7 @@ export async function allIsWell({ database, metrics }: Context): Promise<void> {
       ops.deliveries, ops.sync_targets, ops.parked_kinds, ops.coverage, ops.backfills, ops.gaps, ops.alerts,
       ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs,
       warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
+    grant select on ops.gaps to current_user;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
     update ops.last_report set noticed_at = null;
     update ops.rollup_state set time_zone = null, meaning = ops.rollup_meaning();

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { healthChecks } from '../../src/checks/checks.ts';
-import { takeSnapshot } from '../../src/checks/overview.ts';
+import { findings } from '../../src/checks/checks.ts';
 import { query, sql } from '../../src/db/database.ts';
 import { createAcceptedTargets } from '../../src/inbox/accepted-targets.ts';
 import { resumeSends } from '../../src/ledger/control.ts';
@@ -33,7 +32,7 @@ describe('a database that goes back in time', async () => {
 
   const comments = () =>
     sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/comments')).length;
-  const findings = async () => healthChecks(await takeSnapshot(context)).filter(({ check }) => check === 'writes_lost');
+  const found = async () => (await findings(context)).filter(({ check }) => check === 'writes_lost');
   const sent = () => value(`select count(*)::int from ops.sends where state = 'SENT'`);
   const numbers = async () =>
     (await query<{ number: string }>('select number from warehouse.sms_conversations order by 1')).map(
@@ -55,17 +54,17 @@ describe('a database that goes back in time', async () => {
     const count = async () => Number(await value('select report_count from ops.last_report'));
     const before = await count();
     await until(async () => (await count()) > before);
-    expect(await findings()).toEqual([]);
+    expect(await found()).toEqual([]);
     await sandbox.emit.sms({ number: '17185550302', text: 'Question' });
     await sandbox.emit.sms({ number: '17185550303', text: 'Hello' });
     await world.rulesSettled();
     await until(async () => comments() === 2 && (await sent()) === 2);
 
     await snapshot.restore();
-    await until(async () => (await findings().catch(() => [])).length > 0);
+    await until(async () => (await found().catch(() => [])).length > 0);
     await until(async () => (await numbers()).length === 3);
     await world.rulesSettled();
-    expect(await findings()).toMatchObject([{ level: 'problem', remedy: expect.stringContaining('sends resume') }]);
+    expect(await found()).toMatchObject([{ level: 'problem', remedy: expect.stringContaining('sends resume') }]);
     expect(await control()).toEqual([{ is_paused: true, paused_by: 'recovery' }]);
     await until(async () => {
       // Not in the minutes for which a search that the restore broke keeps its gap.
@@ -85,7 +84,7 @@ describe('a database that goes back in time', async () => {
       { number: '17185550303', reason: 'too_old' },
       { number: '17185550304', reason: 'matched' },
     ]);
-    expect(await findings()).toMatchObject([{ level: 'warning' }]);
+    expect(await found()).toMatchObject([{ level: 'warning' }]);
   });
 
   test('is told by an operator, where nothing ran that could notice it', async () => {

@@ -157,7 +157,7 @@ describe('the status', () => {
   test('is a page with numbers masked and what was received escaped, that runs no script but its own', async () => {
     const { status, headers, text } = await get('/');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(text).toContain('Transcripts are not read: the API key lacks the scope recordings:read.');
+    expect(text).toContain('Transcripts are not read. The API key lacks the scope recordings:read.');
     expect(text).toContain('refused for …0123');
     expect(text).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
     const policy = headers.get('content-security-policy') ?? '';
@@ -269,6 +269,8 @@ describe('when a page fails', () => {
       /<h1>Postgres has no such database \([^<]*\)\. Create the database that DATABASE_URL names\.<\/h1>/,
     );
     expect((await own.get('/coverage.csv')).text).toContain('Postgres does not answer');
+    // What metrics tell is shared for a second of its own.
+    await expect.poll(async () => (await own.get('/metrics')).text).toContain('trunkline_database_up 0');
     const { status, text } = await own.get('/metrics');
     expect(status).toBe(200);
     for (const series of ['process_cpu_user_seconds_total', 'trunkline_database_up 0', told])

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { known, type Part, type Snapshot, takeSnapshot } from '../../src/checks/overview.ts';
+import type { Finding } from '../../src/checks/check.ts';
+import { known, type Part } from '../../src/checks/checks.ts';
+import { type Overview, takeOverview } from '../../src/checks/overview.ts';
 import { targetKinds } from '../../src/inbox/targets.ts';
 import { renderStatus } from '../../src/server/status.ts';
 import { allIsWell, openReceiver, settingsFor } from '../ops/receiver.ts';
@@ -16,19 +18,19 @@ const part = <T>(value: T) => ({ state: 'known', value }) as const;
 const heldIn = <T>(of: Part<T>): T => known(of, undefined) as T;
 
 /** All is well, and the newest text arrived two minutes ago; `changes` say what is not. */
-const snapshot: Snapshot = {
-  ...(await takeSnapshot(world.context)),
+const overview: Overview = {
+  ...(await takeOverview(world.context)),
   takenAt,
   freshness: part(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
   holdings: part([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
 };
 const [complete, ledger, freshness, backlog] = [
-  heldIn(snapshot.completeness),
-  heldIn(snapshot.sends),
-  heldIn(snapshot.freshness),
-  heldIn(snapshot.backlog),
+  heldIn(overview.completeness),
+  heldIn(overview.sends),
+  heldIn(overview.freshness),
+  heldIn(overview.backlog),
 ];
-const render = (changes?: Partial<Snapshot>) => renderStatus({ ...snapshot, ...changes }, 'America/New_York');
+const render = (changes?: Partial<Overview>) => renderStatus({ ...overview, ...changes }, 'America/New_York');
 const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
 
 const nothing = part(targetKinds.map((kind) => ({ kind, newestAt: null, readAt: null })));
@@ -36,17 +38,20 @@ const due = (waiting: Partial<Record<string, number>>) => ({
   freshness: nothing,
   backlog: part(backlog.map((each) => ({ ...each, due: waiting[each.kind] ?? 0 }))),
 });
-const putOff = { later: 2, putOff: 2, longestPutOffSeconds: 3 };
+const putOff = { later: 2, putOff: 2 };
 const missing = { line: '…0100', missing: 9, since: before(90), state: 'behind', wasSearched: false } as const;
+const found = (check: string, level: Finding['level'], sentence: string): Finding => {
+  return { check, level, sentence, remedy: 'Wait.', since: undefined };
+};
 const announced = 'Everything that was announced is mirrored; the newest text arrived 2 min ago.';
 
-test.each<[string, Partial<Snapshot>, string, string?]>([
+test.each<[string, Partial<Overview>, string, string?]>([
   ['all is well', {}, 'Everything is mirrored; the newest text arrived 2 min ago.', 'about 1,234,567 held'],
   [
     'days were never compared',
-    { completeness: part({ ...complete, uncompared: { days: 12, of: 14, texts: false } }) },
+    { findings: [found('calls_unproven', 'notice', 'Run `trunkline backfill calls`.')] },
     announced,
-    'trunkline backfill calls',
+    'Run `trunkline backfill calls`.',
   ],
   [
     'unread texts are searched for',
@@ -69,7 +74,10 @@ test.each<[string, Partial<Snapshot>, string, string?]>([
   ],
   [
     'a part could not be read',
-    { inbox: { state: 'unknown', reason: 'canceling statement' } },
+    {
+      inbox: { state: 'unknown', reason: 'canceling statement' },
+      findings: [found('status_unknown', 'warning', 'Parts of this status could not be read: inbox.')],
+    },
     'Parts of this status could not be read: inbox.',
     'Deliveries This could not be read: canceling statement',
   ],
@@ -100,6 +108,7 @@ test('escapes whatever the service, the database or a sender wrote', () => {
   const page = render({
     completeness: part({ ...complete, lines: [{ ...missing, line: hostile }] }),
     holdings: { state: 'unknown', reason: hostile },
+    findings: [{ ...found('status_unknown', 'warning', 'Not all is known.'), detail: hostile }],
   });
   expect(page).not.toContain('<img');
   expect(page.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;').length).toBeGreaterThan(2);

@@ -3,9 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { escapeIdentifier, type PoolClient } from 'pg';
 import type { Settings } from '../../../config/settings.ts';
-import { readReporting } from '../../checks/overview/reporting.ts';
-import { part } from '../../checks/overview.ts';
-import { reportFindings } from '../../checks/reporting.ts';
+import type { Finding } from '../../checks/check.ts';
 import { selectReportsRole } from '../../reporting/bi-role.ts';
 import type { Log } from '../../shared/log.ts';
 import { type Parameters, textOf } from '../address.ts';
@@ -29,8 +27,9 @@ interface Route {
 /** Serves `/reports?days=30`, and `/reports/calls?from=2026-11-01&to=2026-11-21` and its CSV of each file of reports. */
 export function registerReports(
   app: FastifyInstance,
-  { db, pool }: Pages,
+  { pool }: Pages,
   { settings: { reportsDir }, log }: { settings: Pick<Settings, 'reportsDir'>; log: Log },
+  takeFindings: () => Promise<Finding[]>,
 ): void {
   const folders = [cookbook, ...(reportsDir === undefined ? [] : [reportsDir])];
   if (reportsDir !== undefined && !existsSync(reportsDir)) {
@@ -38,9 +37,9 @@ export function registerReports(
   }
   /** Works as the role of reports, if there is one. */
   const read = async <T>(query: Parameters, work: (client: PoolClient, now: Now, period: Period) => Promise<T>) => {
-    const reporting = await part(() => readReporting(db));
+    const findings = await takeFindings();
     return asReader(pool, async (client) => {
-      const [day] = (await client.query<Pick<Now, 'today' | 'zone'> & { takenAt: Date }>(selectDay)).rows;
+      const [day] = (await client.query<Pick<Now, 'today' | 'zone'>>(selectDay)).rows;
       if (!day) throw new Error('reporting.params has no row');
       const period = periodOf(query, day.today);
       const held = await client.query<Omit<Now, 'findings' | 'today' | 'zone'>>(selectHeld, [period.from, period.to]);
@@ -48,7 +47,6 @@ export function registerReports(
       if (!own) throw new Error('One row of what is held was expected');
       const [role] = (await client.query<{ name: string }>(selectReportsRole)).rows;
       if (role) await client.query(`set local role ${escapeIdentifier(role.name)}`);
-      const findings = reportFindings({ reporting, takenAt: day.takenAt });
       return work(client, { ...day, ...own, findings }, period);
     });
   };
@@ -91,7 +89,7 @@ export function registerReports(
   });
 }
 
-const selectDay = `select now() as "takenAt", reporting.local_day(now())::text as today, time_zone as zone from reporting.params`;
+const selectDay = `select reporting.local_day(now())::text as today, time_zone as zone from reporting.params`;
 
 /** What is held at all; and of a period, the hours of calls that are not proven complete. */
 const selectHeld = `
