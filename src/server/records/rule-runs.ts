@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
-import type { SendState } from '../../ledger/states.ts';
 import { sendReasonWords, sendStateWords } from '../../ledger/words.ts';
+import type { PastRun } from '../../rules/explain.ts';
 import { actionStateWords } from '../../rules/runs.ts';
 import { type Html, html } from '../html.ts';
 import { link } from '../page.ts';
@@ -19,13 +19,8 @@ export interface RuleRun {
   readonly steps: readonly RuleStep[];
 }
 
-interface RuleStep {
-  readonly kind: string;
-  readonly state: string;
-  readonly reason: string | null;
-  /** Of a reply. Its words are null while they are hidden. */
-  readonly send: { readonly state: SendState; readonly reason: string | null; readonly body: string | null } | null;
-}
+/** A step. The words of a reply are null while they are hidden. */
+type RuleStep = PastRun['actions'][number] & { readonly body?: string | null };
 
 const maxRuns = 200;
 
@@ -43,8 +38,8 @@ export function readRuns(tx: Transaction, where: RawBuilder<unknown>, { areWords
        select * from ops.rule_runs r where r.is_matched and ${where} order by r.trigger_at desc, r.run_id desc limit ${maxRuns}
      ) r cross join lateral (
        select coalesce(jsonb_agg(jsonb_build_object('kind', concat_ws(' ', x.kind, x.target), 'state', x.state, 'reason', x.reason,
-           'send', case when s.send_id is not null then jsonb_build_object('state', s.state, 'reason', s.reason,
-             'body', case when ${areWordsShown} then s.body end) end) order by x.ordinal), '[]') as steps
+           'sendId', s.send_id, 'sendState', s.state, 'sendReason', s.reason, 'body', case when ${areWordsShown} then s.body end)
+           order by x.ordinal), '[]') as steps
        from ops.rule_actions x left join ops.sends s on s.send_id = x.send_id
        where x.run_id = r.run_id
      ) a
@@ -52,18 +47,17 @@ export function readRuns(tx: Transaction, where: RawBuilder<unknown>, { areWords
   );
 }
 
-/** What a rule did, in one line: `Rule thanks (dry-run): resolve only simulated`. */
+/** What a rule did, in one line: `Rule thanks (dry-run): resolve: only simulated`. */
 export function renderRun({ subject, rule, mode, steps }: RuleRun): Html {
   return html`Rule ${link(`/rules/explain/${subject}`, rule)}${mode === 'dry-run' && ' (dry-run)'}: ${
     steps.length === 0 ? 'no steps' : steps.map((each, at) => html`${at > 0 && ', '}${stepWords(each)}`)
   }`;
 }
 
-function stepWords({ kind, state, reason, send }: RuleStep): Html {
-  if (!send) return html`${kind} ${actionStateWords(state)}${reason !== null && ` (${reason})`}`;
-  const isRefused = send.state === 'DENIED' && send.reason !== 'dry_run';
-  const what = isRefused ? 'not sent' : sendStateWords(send.state, send.reason);
-  return html`${kind} ${what}${send.reason !== null && ` (${sendReasonWords(send.state, send.reason)})`}${
-    send.state !== 'SENT' && send.body && html`: <q dir="auto">${send.body}</q>`
-  }`;
+/** What a step came to: `reply: refused by a gate (the person has opted out)`. */
+export function stepWords({ kind, state, reason, sendId, sendState, sendReason, body }: RuleStep): Html {
+  if (sendState === null) return html`${kind}: ${actionStateWords(state)}${reason !== null && ` (${reason})`}`;
+  const why = sendReason !== null && ` (${sendReasonWords(sendState, sendReason)})`;
+  const words = sendState !== 'SENT' && body && html`: <q dir="auto">${body}</q>`;
+  return html`${kind}: ${link(`/sends/${sendId}`, sendStateWords(sendState, sendReason))}${why}${words}`;
 }

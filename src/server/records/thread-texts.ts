@@ -9,18 +9,21 @@ import type { Fields, Showing, View } from './view.ts';
 
 /* The texts on a page of a thread, as bubbles. */
 
-export interface Text
-  extends Fields<'conversation_id' | 'message_id', string>,
-    Fields<'direction' | 'from_number' | 'user_name' | 'rule' | 'block_reason' | 'opt_out_verdict', string | null>,
-    Fields<'delivery_class' | 'delivery_status' | 'delivery_error', string | null>,
-    Fields<'length' | 'media_count', number>,
-    Fields<'sent_at' | 'scheduled_at', Date | null>,
-    Fields<'is_scheduled' | 'is_newer', boolean> {
-  /** Null if no direction is reported, and for a scheduled text. */
-  readonly sender_kind: 'customer' | 'user' | 'automatic' | 'unknown' | null;
+export interface Text extends Fields<'conversation_id' | 'message_id', string> {
+  readonly direction: string | null;
+  readonly sender: string | null;
+  readonly sent_at: Date | null;
+  /** Of a text that was not sent yet. */
+  readonly scheduled_at: Date | null;
   /** Null while texts are hidden, and after their removal. */
   readonly body: string | null;
+  readonly length: number;
+  readonly media_count: number;
   readonly files: readonly { readonly part: string; readonly link: string }[];
+  readonly opt_out_verdict: string | null;
+  readonly delivery_class: string | null;
+  readonly delivery_why: string | null;
+  readonly is_newer: boolean;
 }
 
 const textsPerPage = 50;
@@ -51,12 +54,17 @@ export async function readTexts(
   const upTo = id === null ? sql`` : sql`and m.sent_at <= ${at} and (m.sent_at, m.message_id) <= (${at}, ${id})`;
   const found = await query(
     tx,
-    sql<Text>`select m.conversation_id, m.message_id, m.direction, m.from_number, m.sent_at, m.scheduled_at, m.block_reason, m.opt_out_verdict,
-       m.is_scheduled is true as is_scheduled, coalesce(m.media_count, 0) as media_count, case when ${areWordsShown} then m.body end as body,
-       coalesce(char_length(m.body), m.body_length, 0) as length, m.is_newer, f.sender_kind, f.rule, f.delivery_class, f.delivery_status,
-       f.delivery_error, u.user_name, (
-         select coalesce(json_agg(json_build_object('part', l.part, 'link', l.link) order by l.part::integer), '[]') from secrets.links l
-         where l.kind = 'file' and l.owner = m.conversation_id || '/' || m.message_id) as files
+    sql<Text>`select m.conversation_id, m.message_id, m.direction, m.sent_at, m.opt_out_verdict, m.is_newer, f.delivery_class,
+       case when m.is_scheduled then m.scheduled_at end as scheduled_at, coalesce(m.media_count, 0) as media_count,
+       case when ${areWordsShown} then m.body end as body, coalesce(char_length(m.body), m.body_length, 0) as length,
+       case when m.direction = 'in' then coalesce(m.from_number, m.number)
+         when f.sender_kind = 'automatic' then 'Automatic' || coalesce(': rule ' || f.rule, '')
+         else coalesce(u.user_name, case when f.sender_kind = 'user' then 'A user' when m.is_scheduled is not true then 'Unknown sender' end)
+         end as sender,
+       case when f.delivery_class = 'blocked' then m.block_reason
+         when f.delivery_class not in ('delivered', 'in_flight', 'no_receipt') then coalesce(f.delivery_error, f.delivery_status) end as delivery_why,
+       (select coalesce(json_agg(json_build_object('part', l.part, 'link', l.link) order by l.part::integer), '[]') from secrets.links l
+         where ${areWordsShown} and l.kind = 'file' and l.owner = m.conversation_id || '/' || m.message_id) as files
      from (
        (select m.*, false as is_newer from warehouse.sms_messages m where ${isOf} ${upTo}
          order by m.sent_at desc nulls first, m.message_id desc limit ${olderCount + 1})
@@ -78,60 +86,49 @@ export async function readTexts(
   };
 }
 
-const notDelivered = ['failed', 'blocked'];
-
 /** A text as a bubble, with its sender, its delivery, and what rules did about it. */
 export function renderText(text: Text, runs: readonly RuleRun[], thread: Thread, showing: Showing): Html {
   const { view } = showing;
+  const { delivery_class: delivery, delivery_why: why, message_id: id } = text;
   const isInbound = text.direction === 'in';
+  const isFailed = delivery === 'failed' || delivery === 'blocked';
   const meta = [
-    text.is_scheduled && html`not sent yet: scheduled for ${view.time(text.scheduled_at)}`,
-    deliveryWords(text),
-    verdicts[text.opt_out_verdict ?? ''] !== undefined && html`${verdicts[text.opt_out_verdict ?? '']}`,
-  ].filter((each) => each !== false);
+    text.scheduled_at && html`not sent yet: scheduled for ${view.time(text.scheduled_at)}`,
+    delivery !== null &&
+      html`<span class="${isFailed && 'problem'}">${deliveries[delivery] ?? 'delivery not known'}</span>${why && ` (${why})`}`,
+    verdicts[text.opt_out_verdict ?? ''],
+  ].flatMap((each) => each || []);
   const isUnmatched = isInbound && runs.length === 0 && thread.participants.length === 0;
-  return html`<li class="text ${isInbound ? 'in' : 'out'}${notDelivered.includes(text.delivery_class ?? '') && ' failed'}" id="text-${text.message_id}">
-<p class="who">${senderOf(text, thread)} ${text.sent_at && view.clock(text.sent_at)}</p>
+  return html`<li class="text ${isInbound ? 'in' : 'out'}${isFailed && ' failed'}" id="text-${id}">
+<p class="who">${text.sender} ${text.sent_at && view.clock(text.sent_at)}</p>
 <div class="bubble">${contentOf(text, showing)}</div>
 ${meta.length > 0 && html`<p class="meta">${meta.map((each, at) => html`${at > 0 && ' · '}${each}`)}</p>`}
 ${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}
-${isUnmatched && html`<p class="meta">No rule matched: ${link(`/rules/explain/${text.message_id}`, 'why')}</p>`}</li>`;
+${isUnmatched && html`<p class="meta">No rule matched: ${link(`/rules/explain/${id}`, 'why')}</p>`}</li>`;
 }
 
-function senderOf(
-  { direction, from_number, sender_kind, user_name, rule, is_scheduled }: Text,
-  { number }: Thread,
-): Html {
-  if (direction === 'in') return html`${from_number ?? number}`;
-  if (sender_kind === 'automatic') return html`Automatic${rule !== null && html`: rule <b>${rule}</b>`}`;
-  return html`${user_name ?? (sender_kind === 'user' ? 'A user' : !is_scheduled && 'Unknown sender')}`;
-}
-
-function contentOf(text: Text, showing: Showing): Html {
-  const { body, length, media_count } = text;
-  const files = showing.view.areWordsShown ? text.files : [];
+function contentOf({ body, length, media_count, files, ...text }: Text, showing: Showing): Html {
+  const owner = `${text.conversation_id}/${text.message_id}`;
+  const shown = files.map(({ part, link: sealed }) => {
+    const medium = openMedium(showing, { kind: 'file', owner, part, link: sealed });
+    if ('why' in medium) return html`<span class="soft">File ${part}. ${medium.why}</span>`;
+    const isPicture = /\.(jpe?g|png|gif|webp)$/i.test(medium.url.pathname);
+    const picture = isPicture && html`<img src="${medium.path}" alt="File ${part}" loading="lazy">`;
+    return link(medium.path, picture || `File ${part}`);
+  });
   const media =
-    files.length > 0
-      ? html`<p class="files">${files.map(({ part, link: sealed }) => {
-          const owner = `${text.conversation_id}/${text.message_id}`;
-          const medium = openMedium(showing, { kind: 'file', owner, part, link: sealed });
-          if ('why' in medium) return html`<span class="soft">File ${part}. ${medium.why}</span>`;
-          const isPicture = /\.(jpe?g|png|gif|webp)$/i.test(medium.url.pathname);
-          return link(
-            medium.path,
-            isPicture ? html`<img src="${medium.path}" alt="File ${part}" loading="lazy">` : `File ${part}`,
-          );
-        })}</p>`
+    shown.length > 0
+      ? html`<p class="files">${shown}</p>`
       : media_count > 0 && html`<p class="tag">${countOf(media_count, 'file')}</p>`;
   if (length === 0) return media || soft('no words');
   const missing = `${countOf(length, 'character')}, ${showing.view.areWordsShown ? 'removed after RETENTION_DAYS' : 'hidden'}`;
   return html`${body === null ? soft(missing) : html`<p class="body" dir="auto">${body}</p>`}${media}`;
 }
 
-const verdicts: Readonly<Record<string, string>> = {
-  opt_out: 'opts out of automatic texts',
-  opt_in: 'opts in to automatic texts',
-  unsure: 'may opt out: rules text them no more until somebody decides',
+const verdicts: Readonly<Record<string, Html>> = {
+  opt_out: html`opts out of automatic texts`,
+  opt_in: html`opts in to automatic texts`,
+  unsure: html`may opt out: rules text them no more until somebody decides`,
 };
 
 const deliveries: Readonly<Record<string, string>> = {
@@ -141,12 +138,3 @@ const deliveries: Readonly<Record<string, string>> = {
   blocked: 'not delivered: blocked',
   no_receipt: 'no receipt yet',
 };
-
-function deliveryWords({ delivery_class, delivery_status, delivery_error, block_reason }: Text): Html | false {
-  if (delivery_class === null) return false;
-  const words = deliveries[delivery_class] ?? 'delivery not known';
-  const isPlain = ['delivered', 'in_flight', 'no_receipt'].includes(delivery_class);
-  const why = delivery_class === 'blocked' ? block_reason : !isPlain && (delivery_error ?? delivery_status);
-  const isProblem = notDelivered.includes(delivery_class);
-  return html`${isProblem ? html`<span class="problem">${words}</span>` : words}${why && ` (${why})`}`;
-}

@@ -16,7 +16,6 @@ import {
 import { declarationOf } from '../../rules/facts/declared.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { heldBackWords } from '../../rules/rule.ts';
-import { actionStateWords } from '../../rules/runs.ts';
 import type { RulesReader } from '../../rules/versions.ts';
 import { isCallId } from '../../shared/call-id.ts';
 import { spellingsOf } from '../../shared/phone-numbers.ts';
@@ -25,6 +24,7 @@ import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 import { ask, facts, items, link, type RecordPage, section, soft } from '../page.ts';
 import { evidenceWords } from './opt-outs.ts';
+import { stepWords } from './rule-runs.ts';
 import { bubble } from './send.ts';
 import { hiddenWords, type View } from './view.ts';
 
@@ -162,13 +162,6 @@ function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
 function gateWords(reply: string): string {
   const isRefused = reply.startsWith('gate:');
   return isRefused ? `Its reply would be refused: ${sendReasonWords('DENIED', reply)}.` : replyWords(reply);
-}
-
-function stepWords({ kind, state, reason, sendId, sendState, sendReason }: PastRun['actions'][number]): Html {
-  if (sendId === null || sendState === null)
-    return html`${kind}: ${actionStateWords(state)}${reason !== null && ` (${reason})`}`;
-  const why = sendReason !== null && ` (${sendReasonWords(sendState, sendReason)})`;
-  return html`${kind}: ${link(`/sends/${sendId}`, sendStateWords(sendState, sendReason))}${why}`;
 }
 
 function clauseOf({ clause, facts: used }: RuleExplanation['falseClauses'][number], view: View): Html {
