@@ -95,7 +95,7 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
     tx,
     sql<Conversation & { readonly is_erased: boolean }>`select c.conversation_id, c.message_count, c.is_thread_complete,
        ops.is_erased_thread(${key}) as is_erased, ${party(sql`l.name`, sql`c.line`)} as ours, ${party(sql`k.name`, sql`c.number`)} as theirs,
-       ${customerWords} as customer, c.resolved_observed_at, case when c.is_resolved is null then 'not known: only answers to our own requests show it'
+       ${customerWords} as customer, c.resolved_observed_at, case when c.is_resolved is null then 'not known'
          when c.is_resolved then 'resolved' || coalesce(' by ' || u.user_name, '') else 'open' end as resolved,
        case when c.last_inbound_at > c.resolved_observed_at then ', before a newer text of theirs' end as stale,
        case when c.is_assignment_known then coalesce(a.user_name, 'nobody') else 'not known' end as assigned_to,
