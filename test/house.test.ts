@@ -11,7 +11,7 @@ import { query, sql } from '../src/db/database.ts';
 import { declaredFacts } from '../src/rules/facts/declared.ts';
 import { registerPages } from '../src/server/pages.ts';
 import { createLog } from '../src/shared/log.ts';
-import { migrated, settingsFor } from './ops/receiver.ts';
+import { migrated, settingsFor } from './server/receiver.ts';
 import { databaseForTest } from './stores/databases.ts';
 
 /**

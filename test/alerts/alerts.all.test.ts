@@ -11,7 +11,7 @@ import { awayFrom } from '../cli/away.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { hurry } from '../hurried.ts';
 import { type HttpReceiver, startHttpReceiver, startMailReceiver } from '../notify/receivers.ts';
-import { settingsFor } from '../ops/receiver.ts';
+import { settingsFor } from '../server/receiver.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';

@@ -6,7 +6,7 @@ import { statusJson, takeOverview, verdictOf } from '../../src/checks/overview.t
 import { renderTable } from '../../src/cli/status.ts';
 import { renderStatus } from '../../src/server/status.ts';
 import { runInProcess } from '../cli/in-process.ts';
-import { allIsWell, migrated, openReceiver, secret, settingsFor, type TestReceiver } from '../ops/receiver.ts';
+import { allIsWell, migrated, openReceiver, secret, settingsFor, type TestReceiver } from '../server/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { openDatabase } from '../world/database.ts';
 

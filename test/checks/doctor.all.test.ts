@@ -14,7 +14,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions, wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { temporaryFolder } from '../at-end.ts';
 import { runInProcess } from '../cli/in-process.ts';
-import { migrated, openReceiver, secret, settingsFor } from '../ops/receiver.ts';
+import { migrated, openReceiver, secret, settingsFor } from '../server/receiver.ts';
 
 const log = createLog('silent');
 // That of the run does not wait for its disk, which the doctor would find.

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { allChecks } from '../../src/checks/checks.ts';
 import { createGauges } from '../../src/checks/gauges.ts';
 import { createMetrics } from '../../src/shared/metrics.ts';
-import { fill, migrated, openReceiver, settingsFor } from '../ops/receiver.ts';
+import { fill, migrated, openReceiver, settingsFor } from '../server/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 
 const shared = new Registry();

@@ -5,7 +5,7 @@ import { renderTable } from '../../src/cli/status.ts';
 import { createContext } from '../../src/context.ts';
 import { sql } from '../../src/db/database.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { fill, settingsFor } from '../ops/receiver.ts';
+import { fill, settingsFor } from '../server/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

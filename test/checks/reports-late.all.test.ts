@@ -3,8 +3,8 @@ import { findings } from '../../src/checks/checks.ts';
 import { query as ask } from '../../src/db/database.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
-import { openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';
+import { openReceiver, settingsFor } from '../server/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { allChecks } from '../../src/checks/checks.ts';
-import { migrated, openReceiver, settingsFor } from '../ops/receiver.ts';
+import { migrated, openReceiver, settingsFor } from '../server/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { readConfig } from './queries.ts';
 

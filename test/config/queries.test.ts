@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { parseReport } from '../../src/server/reports/file.ts';
-import { openReceiver, settingsFor } from '../ops/receiver.ts';
+import { openReceiver, settingsFor } from '../server/receiver.ts';
 import { readable } from '../server/seed.ts';
 import { questions } from './queries.ts';
 import { seededWarehouse } from './warehouse.ts';

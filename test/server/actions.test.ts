@@ -3,9 +3,9 @@ import { actions } from '../../src/actions/actions.ts';
 import { createContext } from '../../src/context.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
-import { adminToken, settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
+import { adminToken, settingsFor } from './receiver.ts';
 
 const database = await migratedDatabase();
 const { query, value } = database;

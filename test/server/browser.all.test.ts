@@ -3,11 +3,11 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { applyRules } from '../../src/rules/versions.ts';
 import { signInLink } from '../../src/server/auth.ts';
 import { launchBrowser } from '../browser.ts';
-import { adminToken, fill, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { until, adminToken as worldToken } from '../world.ts';
+import { adminToken, fill, openReceiver, settingsFor } from './receiver.ts';
 import { dayOf, fourWeeks, listPaths, recordPaths, rulesSaying, strangersWrote } from './seed.ts';
 
 /* All that only a browser tells: widths, scripts, focus, paper, and forms without JavaScript. */

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createContext } from '../../src/context.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
-import { adminToken, fill, secret, settingsFor } from '../ops/receiver.ts';
 import { createDatabase, dropDatabase } from '../stores/databases.ts';
 import { migrated, migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { until } from '../world.ts';
+import { adminToken, fill, secret, settingsFor } from './receiver.ts';
 import { answersOf, open as openSocket } from './sockets.ts';
 
 const database = await migratedDatabase();

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refusals, refusedMs } from '../../src/db/connections.ts';
 import { parseReport } from '../../src/server/reports/file.ts';
-import { openReceiver, settingsFor } from '../ops/receiver.ts';
 import { factsDatabase } from '../reporting/facts.ts';
+import { openReceiver, settingsFor } from './receiver.ts';
 import { dayOf, readable } from './seed.ts';
 
 const own = await mkdtemp(join(tmpdir(), 'reports-'));

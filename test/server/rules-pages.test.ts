@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { applyRules } from '../../src/rules/versions.ts';
-import { adminToken, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { adminToken, openReceiver, settingsFor } from './receiver.ts';
 import { readable } from './seed.ts';
 
 /* Rules, texts of rules and opt-outs, as a support lead reads and decides them. */

@@ -3,9 +3,9 @@ import { createContext } from '../../src/context.ts';
 import { signInLink } from '../../src/server/auth.ts';
 import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver } from '../../src/server/receiver.ts';
-import { adminToken, migrated, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { captureLog } from '../world/log.ts';
+import { adminToken, migrated, settingsFor } from './receiver.ts';
 
 const captured = captureLog();
 const publicUrl = 'https://mirror.example';

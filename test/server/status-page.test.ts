@@ -4,8 +4,8 @@ import { known, type Part } from '../../src/checks/checks.ts';
 import { type Overview, takeOverview } from '../../src/checks/overview.ts';
 import { targetKinds } from '../../src/inbox/targets.ts';
 import { renderStatus } from '../../src/server/status.ts';
-import { allIsWell, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { allIsWell, openReceiver, settingsFor } from './receiver.ts';
 import { readable } from './seed.ts';
 
 await using database = await migratedDatabase();

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { lists } from '../../../src/server/lists.ts';
 import { runInProcess } from '../../cli/in-process.ts';
-import { fill, openReceiver, settingsFor } from '../../ops/receiver.ts';
 import { migratedDatabase } from '../../world/database.ts';
+import { fill, openReceiver, settingsFor } from '../receiver.ts';
 import { listPaths, readable, recordPaths, strangersWrote } from '../seed.ts';
 
 /* What every list and every record promises, whatever strangers wrote; and the search. */

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { query } from '../../../src/db/database.ts';
 import { belongingOf, type LinkKind } from '../../../src/warehouse/links.ts';
-import { migrated, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { databaseForTest } from '../../stores/databases.ts';
+import { migrated, openReceiver, settingsFor, type TestReceiver } from '../receiver.ts';
 
 /* Recordings and files of texts, which the server fetches by their sealed links and passes on. */
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { fill, openReceiver, settingsFor } from '../../ops/receiver.ts';
 import { migratedDatabase } from '../../world/database.ts';
+import { fill, openReceiver, settingsFor } from '../receiver.ts';
 
 const database = await migratedDatabase();
 const { db } = database;

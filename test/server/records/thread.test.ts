@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { threadPage } from '../../../src/server/records/thread.ts';
 import { viewOf } from '../../../src/server/records/view.ts';
 import { belongingOf } from '../../../src/warehouse/links.ts';
-import { openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
+import { openReceiver, settingsFor, type TestReceiver } from '../receiver.ts';
 import { readable } from '../seed.ts';
 import { scannedBy } from './scans.ts';
 
