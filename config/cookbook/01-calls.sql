@@ -4,7 +4,7 @@
 -- figure: Came in: {sum(inbound)}
 -- draw: bars x=local_date y=answered:main,not_answered:bad
 -- rows: calls-one-by-one
--- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' and local_date > reporting.local_day(now()) - 99 group by 1 order by 2
 -- choose: hours = select * from (values ('true', 'while open'), ('false', 'while closed')) hours
 -- Calls among the account's own extensions are left out. Callers who gave up at once are in inbound, and in no other column.
 select day::date as local_date, coalesce(sum(call_count) filter (where direction = 'inbound'), 0) as inbound,

@@ -3,7 +3,7 @@
 -- says: Most calls come on {(array_agg(day_name || ' at ' || local_hour || ':00' order by calls desc) filter (where calls > 0))[1]}; most go unanswered
 -- says: on {(array_agg(day_name || ' at ' || local_hour || ':00' order by not_answered desc) filter (where calls > 0))[1]}.
 -- draw: heat x=local_hour y=day_name value=calls
--- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' and local_date > reporting.local_day(now()) - 99 group by 1 order by 2
 -- Every hour of the week, by default of the 28 days before today. Callers who gave up at once are in calls, and in no other figure.
 select to_char(date '2024-01-01' + w.isodow - 1, 'Dy') as day_name, w.local_hour, coalesce(c.calls, 0) as calls,
   coalesce(c.not_answered, 0) as not_answered, c.answered_pct, rank() over (order by coalesce(c.calls, 0) desc) as busiest_rank,

@@ -5,7 +5,7 @@
 -- figure: In time: {round(100.0 * sum(in_time) / nullif(sum(answerable - unknown_wait), 0), 1) as in_time_pct}, more is good
 -- draw: line x=local_date y=of_all_calls_pct:main,answered_pct:second
 -- rows: calls-one-by-one
--- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' and local_date > reporting.local_day(now()) - 99 group by 1 order by 2
 -- choose: hours = select * from (values ('true', 'while open'), ('false', 'while closed')) hours
 -- By call. Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.
 select local_date, sum(call_count) as inbound_calls, sum(answerable_count) as answerable, sum(answered_count) as answered,

@@ -2,7 +2,7 @@
 -- Which calls came in and went out?
 -- says: {least(count(*), 20000)} [call|calls]{case when count(*) > 20000 then ' and more' else '' end}, {count(*) filter (where outcome = 'answered')} of them answered.
 -- The newest 20,000 calls with outside parties.
--- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' and local_date > reporting.local_day(now()) - 99 group by 1 order by 2
 -- choose: queue = select queue_key, queue_name from reporting.dim_queue order by 2
 -- choose: user = select user_key, user_name from reporting.dim_user order by 2
 select c.started_at, c.external_number, case when c.direction = 'outbound' then c.called_name else c.caller_name end as caller_name, c.direction, c.outcome,

@@ -1,7 +1,7 @@
 -- Missed calls, one by one
 -- Which calls were missed, and was each returned?
 -- says: {least(count(*), 20000)} missed [call|calls]{case when count(*) > 20000 then ' and more' else '' end}, {count(*) filter (where not is_returned)} of them not returned.
--- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' group by 1 order by 2
+-- choose: number = select account_number, reporting.number_name(account_number) from reporting.call_hourly where account_number <> '' and local_date > reporting.local_day(now()) - 99 group by 1 order by 2
 -- choose: queue = select queue_key, queue_name from reporting.dim_queue order by 2
 -- The newest 20,000. Callers who gave up at once are left out.
 select started_at, external_number, caller_name, outcome, reason, not is_unreturned as is_returned, returned_by, minutes_to_return,
