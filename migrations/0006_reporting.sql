@@ -312,7 +312,8 @@ create table rollups.transcript_agents (
   is_action_required boolean,
   is_urgent_action_required boolean
 );
-create index transcript_agents_call_started_at on rollups.transcript_agents (call_started_at) include (transcript_id);
+create index transcript_agents_call_started_at on rollups.transcript_agents (call_started_at)
+  include (transcript_id, local_date, agent_user_id, call_sentiment, csat_score, agent_performance_score);
 
 -- Calls whose analysis says that somebody should act; read it through fct_action.
 create table rollups.action_items (

@@ -14,7 +14,7 @@ select day::date as local_date, coalesce(sum(call_count) filter (where direction
   coalesce(sum(call_count) filter (where direction = 'outbound'), 0) as outbound
 from generate_series(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)::timestamp,
     coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())), '1 day') day
-  left join reporting.call_hourly c on c.local_date = day::date and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
-    and is_business_hours is not distinct from coalesce(nullif(current_setting('report.hours', true), '')::boolean, is_business_hours)
+  left join reporting.call_hourly c on c.local_date = day::date and case coalesce(current_setting('report.number', true), '') when '' then true else account_number = current_setting('report.number', true) end
+    and case coalesce(current_setting('report.hours', true), '') when '' then true else is_business_hours = current_setting('report.hours', true)::boolean end
 group by 1
 order by 1;

@@ -14,7 +14,7 @@ from (select isodow, local_hour from generate_series(1, 7) isodow cross join gen
       sum(answerable_count) - sum(answered_count) as not_answered,
       round(100.0 * sum(answered_count) / nullif(sum(answerable_count), 0), 1) as answered_pct
     from reporting.call_hourly
-    where direction = 'inbound' and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
+    where direction = 'inbound' and case coalesce(current_setting('report.number', true), '') when '' then true else account_number = current_setting('report.number', true) end
       and local_date between coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 28)
         and coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now()) - 1)
     group by 1, 2

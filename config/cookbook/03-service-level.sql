@@ -15,8 +15,8 @@ select local_date, sum(call_count) as inbound_calls, sum(answerable_count) as an
   round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count) + sum(abandoned_count), 0), 1) as of_answered_and_abandoned_pct,
   round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count), 0), 1) as of_answered_pct
 from reporting.call_hourly
-where direction = 'inbound' and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
-  and is_business_hours is not distinct from coalesce(nullif(current_setting('report.hours', true), '')::boolean, is_business_hours)
+where direction = 'inbound' and case coalesce(current_setting('report.number', true), '') when '' then true else account_number = current_setting('report.number', true) end
+  and case coalesce(current_setting('report.hours', true), '') when '' then true else is_business_hours = current_setting('report.hours', true)::boolean end
   and local_date between coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)
     and coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now()))
 group by 1

@@ -6,11 +6,13 @@
 -- rows: missed-calls-one-by-one
 -- By the day on which they were missed, or of more than 31 days by the week. Callers who gave up at once are left out. The times are of
 -- returned at known time calls, by the calendar. Reached: somebody spoke with the caller afterwards.
-with missed as (
-  select returned_by, is_unreturned, reached_at, minutes_to_return, date_trunc(case when last_day - first_day > 30 then 'week' else 'day' end, m.local_date)::date as from_date
-  from (select coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 55) as first_day,
-      coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) as last_day) period
-    join reporting.missed_calls m on m.started_at >= reporting.day_start(first_day) and m.started_at < reporting.day_start(last_day + 1)
+with period as materialized (
+  select coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 55) as first_day,
+    coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) as last_day
+), missed as (
+  select returned_by, is_unreturned, reached_at, minutes_to_return,
+    case when last_day - first_day > 30 then local_date - extract(isodow from local_date)::integer + 1 else local_date end as from_date
+  from period join reporting.missed_calls m on m.started_at >= reporting.day_start(first_day) and m.started_at < reporting.day_start(last_day + 1)
   where m.outcome <> 'short_abandoned'
 )
 select from_date, count(*) as missed, count(*) filter (where returned_by in ('called_back', 'outbound_call')) as by_call,

@@ -6,7 +6,7 @@
 select local_date, sum(inbound_count) as received, sum(outbound_count) as sent, sum(outbound_user_count) as by_people,
   sum(outbound_automatic_count) as by_rules, sum(outbound_unknown_count) as by_unknown_senders
 from reporting.sms_daily
-where line is not distinct from coalesce(nullif(current_setting('report.line', true), ''), line)
+where case coalesce(current_setting('report.line', true), '') when '' then true else line = current_setting('report.line', true) end
   and local_date between coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)
     and coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now()))
 group by 1

@@ -13,8 +13,8 @@ from reporting.fct_call c
 where not c.is_internal
   and c.started_at >= reporting.day_start(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 6))
   and c.started_at < reporting.day_start(coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) + 1)
-  and c.account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), c.account_number)
-  and c.queue_key is not distinct from coalesce(nullif(current_setting('report.queue', true), ''), c.queue_key)
+  and case coalesce(current_setting('report.number', true), '') when '' then true else c.account_number = current_setting('report.number', true) end
+  and case coalesce(current_setting('report.queue', true), '') when '' then true else c.queue_key = current_setting('report.queue', true) end
   and (coalesce(current_setting('report.user', true), '') = '' or exists (
     select from reporting.fct_call_agent a where a.call_id = c.call_id and a.started_at = c.started_at and a.role <> 'rang' and a.user_key::text = current_setting('report.user', true)))
 order by c.started_at desc, c.call_id

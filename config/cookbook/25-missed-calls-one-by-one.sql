@@ -10,7 +10,7 @@ from reporting.missed_calls
 where outcome <> 'short_abandoned'
   and started_at >= reporting.day_start(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 6))
   and started_at < reporting.day_start(coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) + 1)
-  and account_number is not distinct from coalesce(nullif(current_setting('report.number', true), ''), account_number)
-  and queue_key is not distinct from coalesce(nullif(current_setting('report.queue', true), ''), queue_key)
+  and case coalesce(current_setting('report.number', true), '') when '' then true else account_number = current_setting('report.number', true) end
+  and case coalesce(current_setting('report.queue', true), '') when '' then true else queue_key = current_setting('report.queue', true) end
 order by started_at desc, call_id
 limit 20001;

@@ -15,7 +15,9 @@ select
   case when p.is_text_shown then t.short_summary end as short_summary,
   a.agent_user_id as user_key, -- Who had the extension of the recorded leg when the call started; NULL = not known. See dim_user.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
-  nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it, not matched to a user; NULL = none heard.
+  -- The agent's name as the analysis heard it, not matched to a user; NULL = none heard. Looked up only where it is asked for.
+  (select nullif(x.agent_name, '') from warehouse.transcripts x
+   where x.transcript_id = a.transcript_id and x.deleted_at is null) as heard_agent_name,
   t.agent_talk_seconds, -- Time the agent spoke; NULL when it is not known which speaker is the agent.
   t.customer_talk_seconds, -- Time others spoke; NULL when it is not known which speaker is the agent.
   t.changed_at -- When the analysis last changed in the mirror: for incremental imports.
