@@ -18,7 +18,7 @@ export function textOf(query: Parameters, name: string): string | undefined {
 }
 
 /** Whether a text is a valid calendar day, `2026-11-01`. */
-export function isDay(value: string | undefined): value is string {
+function isDay(value: string | undefined): value is string {
   if (!value || !/^(19|20)\d\d-\d\d-\d\d$/.test(value)) return false;
   const moment = new Date(`${value}T00:00:00Z`);
   return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);
@@ -47,19 +47,23 @@ export interface Range {
   readonly to: string | undefined;
 }
 
-/** The range in an address. Throws `BadAddress`. */
-export function rangeOf(query: Parameters, usual: SpanName): Range {
+/** The days in an address. Throws `BadAddress`. */
+export function daysIn(query: Parameters): Pick<Range, 'from' | 'to'> {
   const [from, to] = (['from', 'to'] as const).map((name) => {
     const day = textOf(query, name);
     if (day !== undefined && !isDay(day)) throw new BadAddress(`${name} must be a day, such as 2026-11-01.`);
     return day;
   });
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new BadAddress('The first day must not be after the last day.');
-  }
+  if (from && to && from > to) throw new BadAddress('The first day must not be after the last day.');
+  return { from, to };
+}
+
+/** The range in an address. Throws `BadAddress`. */
+export function rangeOf(query: Parameters, usual: SpanName): Range {
+  const days = daysIn(query);
   const span = textOf(query, 'span') ?? usual;
   if (!Object.hasOwn(spans, span)) throw new BadAddress(`span must be one of ${Object.keys(spans).join(', ')}.`);
-  return { span: span as SpanName, from, to };
+  return { span: span as SpanName, ...days };
 }
 
 /** The conditions of a range on a moment. It compares the column itself, so that an index serves it. */

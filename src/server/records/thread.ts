@@ -130,7 +130,9 @@ const optWords = {
 function stateOf(held: Conversation, { line, participants }: Thread, view: View): Html {
   const { customer, resolved, resolved_observed_at, assigned_to, first_text, newest_text, ...opt } = held;
   const observed =
-    resolved_observed_at && html` <small>as observed ${view.time(resolved_observed_at)}${held.stale}</small>`;
+    resolved_observed_at === null
+      ? html` <small>only answers to our own requests show it</small>`
+      : html` <small>as observed ${view.time(resolved_observed_at)}${held.stale}</small>`;
   const on = opt.opt_line !== line && opt.opt_line !== '' && ` on ${opt.opt_line}`;
   const decide = opt.opt_status === 'unsure' && html` <small><a href="/opt-outs#to-decide">decide</a></small>`;
   return factsOf(view, {

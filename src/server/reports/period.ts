@@ -1,5 +1,5 @@
 import { dayMs } from '../../shared/time-range.ts';
-import { isDay, type Parameters, textOf } from '../address.ts';
+import { daysIn, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 
 /** Local days, both included. */
@@ -18,8 +18,14 @@ export const spans = {
 
 /** The period in an address: `days=7`, `month=last`, or `from` and `to`. By default, 30 days up to today. */
 export function periodOf(query: Parameters, today: string): Period {
-  const [from, to, month, days = '30'] = ['from', 'to', 'month', 'days'].map((name) => textOf(query, name));
-  if (from !== undefined || to !== undefined) return givenPeriod(from, to, today);
+  const [month, days = '30'] = ['month', 'days'].map((name) => textOf(query, name));
+  const { from, to: last = today } = daysIn(query);
+  const to = last > today ? today : last;
+  if (from !== undefined) {
+    if (from > today) throw new BadAddress('The first day must not be after today.');
+    if (daysOf({ from, to }) > maxDays) throw new BadAddress(`A period can have ${maxDays} days at most.`);
+    return { from, to };
+  }
   if (month !== undefined) {
     if (month !== 'this' && month !== 'last') throw new BadAddress('month must be this or last.');
     const first = `${today.slice(0, 8)}01`;
@@ -27,14 +33,7 @@ export function periodOf(query: Parameters, today: string): Period {
     return month === 'this' ? { from: first, to: today } : { from: `${last.slice(0, 8)}01`, to: last };
   }
   if (!/^[1-9]\d{0,2}$/.test(days) || Number(days) > maxDays) throw new BadAddress(`days must be 1 to ${maxDays}.`);
-  return { from: dayAfter(today, 1 - Number(days)), to: today };
-}
-
-function givenPeriod(from: string | undefined, to: string | undefined, today: string): Period {
-  if (!isDay(from) || !isDay(to)) throw new BadAddress('from and to must both be days, such as 2026-11-01.');
-  if (from > to || from > today) throw new BadAddress('The first day must not be after the last day, nor after today.');
-  if (daysOf({ from, to }) > maxDays) throw new BadAddress(`A period can have ${maxDays} days at most.`);
-  return { from, to: to > today ? today : to };
+  return { from: dayAfter(to, 1 - Number(days)), to };
 }
 
 /** A day so many days later. What is no day, such as `infinity`, stays as it is. */
