@@ -11,7 +11,7 @@ import { openMedium } from './media.ts';
 import { readRuns, renderRun } from './rule-runs.ts';
 import { customerWords, type Fields, hiddenWords, party, type Showing, type View } from './view.ts';
 
-/** What the page says of a call in sentences. Its facts are the other columns. */
+/** What the page says of a call in sentences. */
 interface Call
   extends Fields<'outcome' | 'direction' | 'caller' | 'called', string>,
     Fields<'our_number' | 'placed_by' | 'answered_by' | 'line' | 'number', string | null>,
@@ -57,7 +57,7 @@ export async function callPage(tx: Transaction, id: string | undefined, showing:
   };
 }
 
-/** A call as reporting.fct_call has it, with the names of people and lines, and its facts in the order of the page. */
+/** A call, with the names of people and lines; and its facts: the columns after `facts`, in the order of the page. */
 async function readCall(tx: Transaction, id: string): Promise<[Call | undefined, Readonly<Record<string, unknown>>]> {
   const inbound = sql`f.direction = 'inbound'`;
   const nobody = sql`case when c.is_erased then 'a person who was erased' end`;
