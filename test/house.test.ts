@@ -93,7 +93,7 @@ test('the house has few doors', async () => {
     commands: commands.length,
     flags: flags.length,
     variables: settingsRows().length,
-    checks: allChecks.length,
+    checks: Object.keys(allChecks).length,
     routes: routes.size,
     columns: columns.length,
     facts: Object.values(declaredFacts).reduce((sum, group) => sum + Object.keys(group).length, 0),

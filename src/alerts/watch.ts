@@ -1,6 +1,5 @@
 import type { Finding } from '../checks/check.ts';
 import { findings } from '../checks/checks.ts';
-import { statusUnknown } from '../checks/deployment.ts';
 import type { Context } from '../context.ts';
 import { beat } from '../shared/beat.ts';
 import { toType } from '../shared/command-name.ts';
@@ -45,7 +44,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
 
   async function evaluate(): Promise<void> {
     const found = await findings(context);
-    const isWhole = !found.some(({ check }) => check === statusUnknown.id);
+    const isWhole = !found.some(({ check }) => check === 'status_unknown');
     await recordFindings(db, findingsOf(found), { targets, holdMs: beat.ms(holdMs), isWhole });
     for (const target of targets.filter((each) => !telling.has(each))) {
       const told = tell(target).catch((err) => log.warn({ err }, `Sending alerts by ${target} failed`));

@@ -8,45 +8,7 @@ import { toType } from '../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../shared/format.ts';
 import { maskKey } from '../shared/masking.ts';
 import { readUsersZone } from '../warehouse/users.ts';
-import { check, type Find, rows } from './check.ts';
-
-/** No version in force, or one that this release does not understand. */
-const rulesUnusable = check('rules_unusable', async ({ db }) => {
-  const inForce = await readInForce(db);
-  const mode = await readAllowedMode(db);
-  if (mode === 'off' || (mode === undefined && !inForce)) return [];
-  if (!inForce) {
-    const sentence = 'No rules are in force: the rules file cannot be used. Mirroring goes on.';
-    const remedy = `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`;
-    return [{ level: 'problem', sentence, remedy }];
-  }
-  const { problem } = checkVersion(inForce);
-  if (!problem) return [];
-  const sentence = `This release does not understand line ${problem.line} of version ${inForce.version} of the rules, so rules do nothing. Mirroring goes on.`;
-  const remedy = `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`;
-  return [{ level: 'problem', sentence, remedy, detail: `${problem.message} ${problem.remedy}` }];
-});
-
-const timeZone = check('time_zone', async ({ db }) => {
-  const inForce = await readInForce(db);
-  const unset = await query(db, sql`select from ops.rollup_state where time_zone is null`);
-  if (!inForce || unset.length === 0) return [];
-  const mode = (await readAllowedMode(db)) ?? 'live';
-  const usesHours = mode !== 'off' && inForce.rules.some((rule) => rule.usesHours && rule.mode !== 'off');
-  const zone = await readUsersZone(db);
-  if (!usesHours && (zone === null || zone === 'UTC')) return [];
-  const { message: sentence, remedy } = timeZoneUnset(null, usesHours);
-  const detail = zone === null ? undefined : `Most users of the account are in ${zone}: TIME_ZONE=${zone}.`;
-  // Only live rules would act if it were set.
-  return [{ level: usesHours && mode === 'live' ? 'warning' : 'notice', sentence, remedy, detail }];
-});
-
-const holidays = check('holidays_end', async ({ db, now }) => {
-  const inForce = await readInForce(db);
-  const { lastHoliday } = inForce ? checkVersion(inForce) : {};
-  const ends = lastHoliday && holidaysEnd(lastHoliday, now);
-  return ends ? [{ level: 'warning', sentence: ends.message, remedy: ends.remedy }] : [];
-});
+import { type Checks, type Find, rows } from './check.ts';
 
 /** What ends a refusal by the service, whose code the reason begins with. */
 function remedyOf(reason: string, otherwise: string): string {
@@ -62,124 +24,6 @@ interface FailedAction {
   readonly reason: string;
   readonly count: number;
 }
-
-/** Targets that refuse what rules tell them, actions that failed or may have, and rules that could not be evaluated. */
-const rulesFailed = check(
-  'rules_failed',
-  rows(
-    sql<{ target: string; count: number; since: Date; reason: string }>`
-      select target, count(*)::int as count, min(evaluated_at) as since, max(a.reason) as reason
-      from ops.rule_actions a join ops.rule_runs r using (run_id)
-      where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
-    ({ target, count, since, reason }) => ({
-      level: 'warning',
-      sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
-      remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
-      detail: `The target is ${target}: ${reason}.`,
-      since,
-    }),
-  ),
-  rows(
-    sql<FailedAction>`
-      select a.state, r.rule, a.kind, a.target, coalesce(a.reason, 'no reason recorded') as reason, count(*)::int as count
-      from ops.rule_actions a join ops.rule_runs r using (run_id)
-      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
-      group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4 limit 5`,
-    ({ state, rule, kind, target, reason, count }) => ({
-      level: 'warning',
-      ...(state === 'unclear'
-        ? {
-            sentence: `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
-            remedy: 'Check the conversation: the action is not retried.',
-          }
-        : {
-            sentence: `Actions of rules that failed in the last day: ${quantity(count)}.`,
-            remedy:
-              target === null
-                ? remedyOf(reason, 'The page /runs has the whole reason.')
-                : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
-          }),
-      detail: `The rule is ${rule}, the action ${target === null ? kind : `${kind} ${target}`}: ${reason}.`,
-    }),
-  ),
-  rows(
-    sql<{ count: number; names: string }>`
-      select count(*)::int as count, string_agg(distinct rule, ', ') as names from ops.rule_runs
-      where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' having count(*) > 0`,
-    ({ count, names }) => ({
-      level: 'warning',
-      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
-      remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
-      detail: `The rules are ${names}.`,
-    }),
-  ),
-);
-
-/** `writes_lost` reports a pause by the recovery. */
-const sendsPaused = check(
-  'sends_paused',
-  rows(
-    sql<{ by: Pauser | null; since: Date; reason: string | null }>`
-      select paused_by as by, changed_at as since, pause_reason as reason from ops.send_control
-      where is_paused and paused_by is distinct from 'recovery'`,
-    ({ by, since, reason }, now) => ({
-      level: by === 'ledger' ? 'problem' : 'warning',
-      sentence: 'All automatic texts are paused.',
-      remedy: `Paused ${ago(since, now)} by ${by === 'ledger' ? 'the daemon itself' : 'the operator'}. ${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
-      detail: `The reason: ${reason}.`,
-      since,
-    }),
-  ),
-);
-
-/** Decisions that only a person can take. */
-const sendsForPeople = check(
-  'sends_for_people',
-  rows(
-    sql<{ count: number }>`
-      select count(*)::int as count from ops.sends where state = 'NEEDS_HUMAN' having count(*) > 0`,
-    ({ count }) => ({
-      level: 'problem',
-      sentence: `Automatic texts that may or may not have gone out: ${quantity(count)}.`,
-      remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
-    }),
-  ),
-  rows(
-    sql<{ count: number; since: Date; isLate: boolean }>`
-      select count(*)::int as count, min(planned_at) as since,
-        bool_or(planned_at < now() - interval '1 hour' or expires_at < now() + interval '15 minutes') as "isLate"
-      from ops.sends where state = 'AWAITING_APPROVAL' having count(*) > 0`,
-    ({ count, since, isLate }, now) => ({
-      level: isLate ? 'warning' : 'notice',
-      sentence: `Automatic texts that wait for approval: ${quantity(count)}, the oldest planned ${ago(since, now)}.`,
-      remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
-      since,
-    }),
-  ),
-  rows(
-    sql<{ count: number }>`
-      select count(distinct number)::int as count from ops.opt_outs_waiting having count(*) > 0`,
-    ({ count }) => ({
-      level: 'notice',
-      sentence: `Numbers that may have opted out by a text: ${quantity(count)}. No automatic text goes there until somebody decides.`,
-      remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
-    }),
-  ),
-);
-
-const sendsUnknown = check(
-  'sends_unknown',
-  rows(
-    sql<{ count: number }>`
-      select count(*)::int as count from ops.sends where state = 'UNKNOWN' having count(*) > 0`,
-    ({ count }) => ({
-      level: 'warning',
-      sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
-      remedy:
-        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
-    }),
-  ),
-);
 
 /** Texts of the last day that did not leave, for one reason. */
 interface Unsent {
@@ -213,36 +57,6 @@ const unsent = (condition: typeof isLive) => sql<Unsent>`
   select reason, sum(count)::int as count, max(last_at) as "lastAt",
     (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
   from by_line group by 1 order by count desc, reason limit 20`;
-
-const sendsRefused = check(
-  'sends_refused',
-  rows(unsent(sql`s.state in ('REJECTED', 'NOT_SENT')`), ({ count, reason, lastAt, lines, isOver, isTotal }, now) => ({
-    level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
-    sentence: `${countOf(count, 'automatic text')} of the last day not sent, the last ${ago(lastAt, now)}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
-    detail: `From ${lines.map((line) => maskKey('line', line)).join(', ')}: ${reason}.`,
-    remedy: remedyOf(reason, 'The page /sends shows the history of each of them.'),
-  })),
-);
-
-/** A send without obstacles leaves within seconds. */
-const sendsWaiting = check(
-  'sends_waiting',
-  rows(
-    sql<{ count: number; reason: string }>`
-      select count(*)::int as count, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason
-      from ops.sends s cross join ops.send_control k
-      where ${isLive} and greatest(s.planned_at, s.approved_at) < now() - interval '1 minute'
-        and (s.state in ('PLANNED', 'HELD') and ${isOfBudget} or s.state = 'PLANNED' and not k.is_paused)
-      group by 2 order by 1 desc, 2 limit 20`,
-    ({ count, reason }) => ({
-      level: 'warning',
-      sentence: `${countOf(count, 'automatic text')} waited for more than a minute to be sent.`,
-      remedy:
-        'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
-      detail: reason === '' ? undefined : `The reason: ${reason}.`,
-    }),
-  ),
-);
 
 const raises = 'To send more, raise it under `budgets` in the rules file';
 
@@ -288,20 +102,191 @@ const findDear: Find = async (seen) => {
   return find(seen);
 };
 
-/** A daily budget that is used up or nearly so, or a price that may use it up. */
-const sendsBudget = check(
-  'sends_budget',
-  rows(unsent(isUsedUp), ({ count, reason, isOver }) => ({
-    level: isOver ? 'notice' : 'warning',
-    sentence: `${countOf(count, 'automatic text')} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
-    remedy: `It is renewed at midnight UTC. ${raises}.`,
-  })),
-  findSpent,
-  findDear,
-);
-
 /** Whether rules are evaluated and their texts leave. */
-export const automationChecks = [
-  ...[sendsPaused, sendsForPeople, sendsUnknown, sendsBudget, sendsRefused, sendsWaiting],
-  ...[rulesUnusable, timeZone, holidays, rulesFailed],
-];
+export const automationChecks: Checks = {
+  /** `writes_lost` reports a pause by the recovery. */
+  sends_paused: rows(
+    sql<{ by: Pauser | null; since: Date; reason: string | null }>`
+      select paused_by as by, changed_at as since, pause_reason as reason from ops.send_control
+      where is_paused and paused_by is distinct from 'recovery'`,
+    ({ by, since, reason }, now) => ({
+      level: by === 'ledger' ? 'problem' : 'warning',
+      sentence: 'All automatic texts are paused.',
+      remedy: `Paused ${ago(since, now)} by ${by === 'ledger' ? 'the daemon itself' : 'the operator'}. ${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
+      detail: `The reason: ${reason}.`,
+      since,
+    }),
+  ),
+
+  /** Decisions that only a person can take. */
+  sends_for_people: [
+    rows(
+      sql<{ count: number }>`
+      select count(*)::int as count from ops.sends where state = 'NEEDS_HUMAN' having count(*) > 0`,
+      ({ count }) => ({
+        level: 'problem',
+        sentence: `Automatic texts that may or may not have gone out: ${quantity(count)}.`,
+        remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+      }),
+    ),
+    rows(
+      sql<{ count: number; since: Date; isLate: boolean }>`
+      select count(*)::int as count, min(planned_at) as since,
+        bool_or(planned_at < now() - interval '1 hour' or expires_at < now() + interval '15 minutes') as "isLate"
+      from ops.sends where state = 'AWAITING_APPROVAL' having count(*) > 0`,
+      ({ count, since, isLate }, now) => ({
+        level: isLate ? 'warning' : 'notice',
+        sentence: `Automatic texts that wait for approval: ${quantity(count)}, the oldest planned ${ago(since, now)}.`,
+        remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+        since,
+      }),
+    ),
+    rows(
+      sql<{ count: number }>`
+      select count(distinct number)::int as count from ops.opt_outs_waiting having count(*) > 0`,
+      ({ count }) => ({
+        level: 'notice',
+        sentence: `Numbers that may have opted out by a text: ${quantity(count)}. No automatic text goes there until somebody decides.`,
+        remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
+      }),
+    ),
+  ],
+
+  sends_unknown: rows(
+    sql<{ count: number }>`
+      select count(*)::int as count from ops.sends where state = 'UNKNOWN' having count(*) > 0`,
+    ({ count }) => ({
+      level: 'warning',
+      sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
+      remedy:
+        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
+    }),
+  ),
+
+  /** A daily budget that is used up or nearly so, or a price that may use it up. */
+  sends_budget: [
+    rows(unsent(isUsedUp), ({ count, reason, isOver }) => ({
+      level: isOver ? 'notice' : 'warning',
+      sentence: `${countOf(count, 'automatic text')} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+      remedy: `It is renewed at midnight UTC. ${raises}.`,
+    })),
+    findSpent,
+    findDear,
+  ],
+
+  sends_refused: rows(
+    unsent(sql`s.state in ('REJECTED', 'NOT_SENT')`),
+    ({ count, reason, lastAt, lines, isOver, isTotal }, now) => ({
+      level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
+      sentence: `${countOf(count, 'automatic text')} of the last day not sent, the last ${ago(lastAt, now)}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
+      detail: `From ${lines.map((line) => maskKey('line', line)).join(', ')}: ${reason}.`,
+      remedy: remedyOf(reason, 'The page /sends shows the history of each of them.'),
+    }),
+  ),
+
+  /** A send without obstacles leaves within seconds. */
+  sends_waiting: rows(
+    sql<{ count: number; reason: string }>`
+      select count(*)::int as count, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason
+      from ops.sends s cross join ops.send_control k
+      where ${isLive} and greatest(s.planned_at, s.approved_at) < now() - interval '1 minute'
+        and (s.state in ('PLANNED', 'HELD') and ${isOfBudget} or s.state = 'PLANNED' and not k.is_paused)
+      group by 2 order by 1 desc, 2 limit 20`,
+    ({ count, reason }) => ({
+      level: 'warning',
+      sentence: `${countOf(count, 'automatic text')} waited for more than a minute to be sent.`,
+      remedy:
+        'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
+      detail: reason === '' ? undefined : `The reason: ${reason}.`,
+    }),
+  ),
+
+  /** No version in force, or one that this release does not understand. */
+  async rules_unusable({ db }) {
+    const inForce = await readInForce(db);
+    const mode = await readAllowedMode(db);
+    if (mode === 'off' || (mode === undefined && !inForce)) return [];
+    if (!inForce) {
+      const sentence = 'No rules are in force: the rules file cannot be used. Mirroring goes on.';
+      const remedy = `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`;
+      return [{ level: 'problem', sentence, remedy }];
+    }
+    const { problem } = checkVersion(inForce);
+    if (!problem) return [];
+    const sentence = `This release does not understand line ${problem.line} of version ${inForce.version} of the rules, so rules do nothing. Mirroring goes on.`;
+    const remedy = `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`;
+    return [{ level: 'problem', sentence, remedy, detail: `${problem.message} ${problem.remedy}` }];
+  },
+
+  async time_zone({ db }) {
+    const inForce = await readInForce(db);
+    const unset = await query(db, sql`select from ops.rollup_state where time_zone is null`);
+    if (!inForce || unset.length === 0) return [];
+    const mode = (await readAllowedMode(db)) ?? 'live';
+    const usesHours = mode !== 'off' && inForce.rules.some((rule) => rule.usesHours && rule.mode !== 'off');
+    const zone = await readUsersZone(db);
+    if (!usesHours && (zone === null || zone === 'UTC')) return [];
+    const { message: sentence, remedy } = timeZoneUnset(null, usesHours);
+    const detail = zone === null ? undefined : `Most users of the account are in ${zone}: TIME_ZONE=${zone}.`;
+    // Only live rules would act if it were set.
+    return [{ level: usesHours && mode === 'live' ? 'warning' : 'notice', sentence, remedy, detail }];
+  },
+
+  async holidays_end({ db, now }) {
+    const inForce = await readInForce(db);
+    const { lastHoliday } = inForce ? checkVersion(inForce) : {};
+    const ends = lastHoliday && holidaysEnd(lastHoliday, now);
+    return ends ? [{ level: 'warning', sentence: ends.message, remedy: ends.remedy }] : [];
+  },
+
+  /** Targets that refuse what rules tell them, actions that failed or may have, and rules that could not be evaluated. */
+  rules_failed: [
+    rows(
+      sql<{ target: string; count: number; since: Date; reason: string }>`
+      select target, count(*)::int as count, min(evaluated_at) as since, max(a.reason) as reason
+      from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
+      ({ target, count, since, reason }) => ({
+        level: 'warning',
+        sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
+        remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
+        detail: `The target is ${target}: ${reason}.`,
+        since,
+      }),
+    ),
+    rows(
+      sql<FailedAction>`
+      select a.state, r.rule, a.kind, a.target, coalesce(a.reason, 'no reason recorded') as reason, count(*)::int as count
+      from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
+      group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4 limit 5`,
+      ({ state, rule, kind, target, reason, count }) => ({
+        level: 'warning',
+        ...(state === 'unclear'
+          ? {
+              sentence: `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
+              remedy: 'Check the conversation: the action is not retried.',
+            }
+          : {
+              sentence: `Actions of rules that failed in the last day: ${quantity(count)}.`,
+              remedy:
+                target === null
+                  ? remedyOf(reason, 'The page /runs has the whole reason.')
+                  : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
+            }),
+        detail: `The rule is ${rule}, the action ${target === null ? kind : `${kind} ${target}`}: ${reason}.`,
+      }),
+    ),
+    rows(
+      sql<{ count: number; names: string }>`
+      select count(*)::int as count, string_agg(distinct rule, ', ') as names from ops.rule_runs
+      where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' having count(*) > 0`,
+      ({ count, names }) => ({
+        level: 'warning',
+        sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
+        remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+        detail: `The rules are ${names}.`,
+      }),
+    ),
+  ],
+};

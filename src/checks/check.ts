@@ -50,26 +50,11 @@ export interface Seen {
 /** Finds what is wrong; nothing if all is well. */
 export type Find = (seen: Seen) => Promise<readonly Told[]>;
 
-/** Everything about a check. Pages, commands, JSON, alerts and metrics are derived from it. */
-export interface Check {
-  /** Identifies the check in alerts and metrics, so it must stay the same across releases. */
-  readonly id: string;
-  /** Ids of checks whose findings are mere consequences of this one, so their remedies would mislead. */
-  readonly hides?: readonly string[];
-  readonly find: Find;
-}
-
-/** A check, with what it looks for. */
-export function check(id: string, ...finds: readonly Find[]): Check {
-  return {
-    id,
-    async find(seen) {
-      const told: Told[] = [];
-      for (const find of finds) told.push(...(await find(seen)));
-      return told;
-    },
-  };
-}
+/**
+ * Checks by id, each with what it looks for. Pages, commands, JSON, alerts and metrics are derived from it. The id names
+ * the check in alerts and metrics, so it must stay the same across releases.
+ */
+export type Checks = Readonly<Record<string, Find | readonly Find[]>>;
 
 /** A query with words: each row is a finding. */
 export const rows =

@@ -3,21 +3,25 @@ import { type Database, type OpenDatabase, query, sql } from '../db/database.ts'
 import { describeRefusal } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import { automationChecks } from './automation.ts';
-import { type Check, type Finding, levels, type Seen, type Told } from './check.ts';
-import { processChecks, queueUnreachable, settingChecks, statusUnknown } from './deployment.ts';
+import { type Checks, type Find, type Finding, levels, type Seen, type Told } from './check.ts';
+import { processChecks, settingChecks } from './deployment.ts';
 import { mirrorChecks } from './mirror.ts';
 import { postgresChecks } from './postgres.ts';
 import { reportChecks } from './reporting.ts';
 import { serviceChecks } from './service.ts';
 
-/**
- * All checks, in the order in which findings of the same level are shown: data first, then sends and rules, then
- * settings.
- */
-export const allChecks: readonly Check[] = [
-  ...[...postgresChecks, queueUnreachable, ...serviceChecks, ...mirrorChecks, ...processChecks],
-  ...[...automationChecks, ...reportChecks, ...settingChecks, statusUnknown],
-];
+/** All checks, in the order in which findings of the same level are shown. What can't be asked is told last. */
+export const allChecks: Checks = {
+  ...{ ...postgresChecks, ...processChecks, ...serviceChecks, ...mirrorChecks },
+  ...{ ...automationChecks, ...reportChecks, ...settingChecks },
+};
+
+/** Checks whose findings are mere consequences of others, so their remedies would mislead. */
+const hides: Readonly<Record<string, readonly string[]>> = {
+  // Processes can't report themselves.
+  database_takes_no_writes: ['mirror_behind', 'web_missing', 'calls_unproven'],
+  queue_unreachable: ['mirror_behind'],
+};
 
 /** An answer. If it can't be had, it is unknown; the others aren't affected. */
 export type Part<T> =
@@ -59,12 +63,9 @@ const [slowMs, lockedMs] = [3_000, 300];
 export async function askAll<A extends Asks>(
   { database, queues, settings, metrics }: Asked,
   asks: A,
-  checks: readonly Check[] = allChecks,
+  checks: Checks = allChecks,
 ): Promise<{ readonly takenAt: Date; readonly answers: Answers<A>; readonly findings: Finding[] }> {
-  const rest = Object.entries<Asks[string]>({
-    ...asks,
-    ...Object.fromEntries(checks.map(({ id, find }) => [id, find])),
-  });
+  const rest = Object.entries<Asks[string]>({ ...asks, ...asksOf(checks) });
   const answers: Record<string, Part<unknown>> = {};
   const unknown = new Map<string, Error>();
   const isRefusing = metrics?.isRefusing() ?? false;
@@ -103,21 +104,34 @@ export async function askAll<A extends Asks>(
       { cause },
     );
   }
-  const told = checks.map((check) => [check, known(answers[check.id] as Part<readonly Told[]>, [])] as const);
-  return { takenAt: now, answers: answers as Answers<A>, findings: sorted(told) };
+  return { takenAt: now, answers: answers as Answers<A>, findings: findingsIn(answers, checks) };
 }
 
-/** Most severe first, without those that are consequences of another. */
-function sorted(told: readonly (readonly [Check, readonly Told[]])[]): Finding[] {
-  const hidden = new Set(told.flatMap(([{ hides = [] }, found]) => (found.length > 0 ? hides : [])));
-  return told
-    .flatMap(([{ id }, found]) =>
-      hidden.has(id) ? [] : found.map((each): Finding => ({ check: id, ...each, since: each.since ?? undefined })),
-    )
+/** What checks ask, one after the other. */
+function asksOf(checks: Checks): Readonly<Record<string, Find>> {
+  const asks = Object.entries(checks).map(([id, finds]): [string, Find] => [
+    id,
+    async (seen) => {
+      const told: Told[] = [];
+      for (const find of [finds].flat()) told.push(...(await find(seen)));
+      return told;
+    },
+  ]);
+  return Object.fromEntries(asks);
+}
+
+/** The findings among the answers, most severe first, without those that are consequences of another. */
+function findingsIn(answers: Readonly<Record<string, Part<unknown>>>, checks: Checks): Finding[] {
+  const toldBy = (id: string) => known(answers[id] as Part<readonly Told[]>, []);
+  const ids = Object.keys(checks);
+  const hidden = ids.flatMap((id) => (toldBy(id).length > 0 ? (hides[id] ?? []) : []));
+  return ids
+    .filter((id) => !hidden.includes(id))
+    .flatMap((check) => toldBy(check).map((each): Finding => ({ check, ...each, since: each.since ?? undefined })))
     .sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
 
 /** Runs the checks. Rejects with `DatabaseUnavailable` while Postgres can't be queried. */
-export async function findings(context: Asked, checks: readonly Check[] = allChecks): Promise<Finding[]> {
+export async function findings(context: Asked, checks: Checks = allChecks): Promise<Finding[]> {
   return (await askAll(context, {}, checks)).findings;
 }

@@ -4,34 +4,30 @@ import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf } from '../shared/format.ts';
 import { checkSeconds, readAnnouncing } from '../sync/subscriptions/store.ts';
-import { type Check, check, rows } from './check.ts';
+import { type Checks, rows } from './check.ts';
 
-export const queueUnreachable: Check = {
-  hides: ['mirror_behind'],
-  ...check('queue_unreachable', async ({ queues }) => {
+const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
+
+/** Whether the processes of a deployment run and fit together. */
+export const processChecks: Checks = {
+  async queue_unreachable({ queues }) {
     const { isReachable, backend, reason: detail } = await queues;
     if (isReachable) return [];
     const isRedis = backend === 'redis';
     const sentence = 'The queue cannot be reached, so nothing new is read.';
     const remedy = `Check that ${isRedis ? 'Redis runs and that REDIS_URL is right' : 'the queue’s schema in Postgres is there'}. Deliveries are kept meanwhile.`;
     return [{ level: 'problem', sentence, remedy, detail }];
-  }),
-};
+  },
 
-/** Without any process, this isn't a deployment yet. */
-const webMissing = check(
-  'web_missing',
-  rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'worker')`, () => ({
+  /** Without any process, this isn't a deployment yet. */
+  web_missing: rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'worker')`, () => ({
     level: 'problem',
     sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
     remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
   })),
-);
 
-/** Settings that decide what the processes do together, if they differ for longer than a rolling deploy takes. */
-const settingsDiffer = check(
-  'settings_differ',
-  rows(
+  /** Settings that decide what the processes do together, if they differ for longer than a rolling deploy takes. */
+  settings_differ: rows(
     sql<{ names: string; since: Date; processes: string }>`
       with held as (
         select s.*, role, started_at, first_value(value) over (partition by names order by started_at desc) as newest
@@ -50,104 +46,90 @@ const settingsDiffer = check(
       since,
     }),
   ),
-);
+};
 
-const polling = check('polling', async ({ db }) => {
-  const streams = (await readAnnouncing(db)).filter(({ isInPlace }) => !isInPlace).map(({ stream }) => stream);
-  if (streams.length === 0) return [];
-  const isPolling = sql`select from ${running} p having bool_or(role <> 'web') and count(address_hash) = 0`;
-  const sentence = `Without webhooks, ${streams.join(' and ')} are polled every 15 seconds. Polling does not see texts that were sent elsewhere, texts that somebody read before the poll, and numbers that never texted or called before.`;
-  const remedy =
-    'Set PUBLIC_URL, an address at which the service reaches this receiver: events then arrive within about a second. What polling misses comes with the next read of its thread.';
-  return (await query(db, isPolling)).map(() => ({ level: 'notice', sentence, remedy }));
-});
-
-const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
-
-/**
- * Subscriptions that a receiver found lacking, or repaired in the last minutes. Without PUBLIC_URL, no receiver looks for
- * them, and those created by hand can't be recognized as ours, but they deliver.
- */
-const subscriptionBroken = check(
-  'subscription_broken',
-  rows(
-    sql`select from ops.subscription_watch having count(*) filter (where state = 'in_place') = 0 and (count(*) > 0
+/** Other settings of the operator, or changes by others. */
+export const settingChecks: Checks = {
+  /**
+   * Subscriptions that a receiver found lacking, or repaired in the last minutes. Without PUBLIC_URL, no receiver looks for
+   * them, and those created by hand can't be recognized as ours, but they deliver.
+   */
+  subscription_broken: [
+    rows(
+      sql`select from ops.subscription_watch having count(*) filter (where state = 'in_place') = 0 and (count(*) > 0
       or exists (select from ${running} p where address_hash is not null)
         and coalesce((select received_at from ops.deliveries order by delivery_id desc limit 1) < now() - interval '1 day', true))`,
-    () => ({
-      level: 'warning',
-      sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
-      remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`,
-    }),
-  ),
-  rows(
-    sql<{ types: string }>`
+      () => ({
+        level: 'warning',
+        sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
+        remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`,
+      }),
+    ),
+    rows(
+      sql<{ types: string }>`
       select string_agg(event_type, ', ' order by event_type) filter (where state <> 'in_place') as types
       from ops.subscription_watch having bool_or(state = 'in_place') and bool_or(state <> 'in_place')`,
-    ({ types }) => ({
-      level: 'warning',
-      sentence: `The subscription of ${types} is disabled or missing.`,
-      remedy: ensures,
-    }),
-  ),
-  rows(
-    // The check before the repair still found it in place.
-    sql<{ faults: string; since: Date }>`
+      ({ types }) => ({
+        level: 'warning',
+        sentence: `The subscription of ${types} is disabled or missing.`,
+        remedy: ensures,
+      }),
+    ),
+    rows(
+      // The check before the repair still found it in place.
+      sql<{ faults: string; since: Date }>`
       select string_agg('that of ' || event_type || ' was ' || last_fault, ', ' order by event_type) as faults,
         min(changed_at) - ${checkSeconds} * interval '1 second' as since
       from ops.subscription_watch
       where state = 'in_place' and last_fault is not null and changed_at > now() - interval '5 minutes' having count(*) > 0`,
-    ({ faults, since }) => ({
-      level: 'warning',
-      sentence: `Webhook subscriptions were changed at the service (${faults}); they are repaired.`,
-      remedy:
-        'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
-      since,
-    }),
-  ),
-);
+      ({ faults, since }) => ({
+        level: 'warning',
+        sentence: `Webhook subscriptions were changed at the service (${faults}); they are repaired.`,
+        remedy:
+          'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
+        since,
+      }),
+    ),
+  ],
 
-const deliveriesMissing = check('deliveries_missing', async ({ db }) =>
-  (await readAnnouncing(db))
-    .filter(({ lost }) => lost > 0)
-    .map(({ stream, lost, since }) => ({
-      level: 'warning',
-      sentence: `The webhook subscriptions are in place, but nothing arrives: no webhook announced the last ${countOf(lost, stream.slice(0, -1))}.`,
-      remedy: `Run ${toType('doctor')}, which posts to PUBLIC_URL as the service does. What stands in front of the receiver must pass POST requests to /hooks on, without a redirect. Calls and texts are polled meanwhile.`,
-      since,
-    })),
-);
+  deliveries_missing: async ({ db }) =>
+    (await readAnnouncing(db))
+      .filter(({ lost }) => lost > 0)
+      .map(({ stream, lost, since }) => ({
+        level: 'warning',
+        sentence: `The webhook subscriptions are in place, but nothing arrives: no webhook announced the last ${countOf(lost, stream.slice(0, -1))}.`,
+        remedy: `Run ${toType('doctor')}, which posts to PUBLIC_URL as the service does. What stands in front of the receiver must pass POST requests to /hooks on, without a redirect. Calls and texts are polled meanwhile.`,
+        since,
+      })),
 
-/** Each deployment answers texts by its own rules, and doesn't know about the other one. */
-const accountShared = check('account_shared', async (seen) => {
-  const mode = (await readInForce(seen.db)) && ((await readAllowedMode(seen.db)) ?? 'live');
-  const find = rows(
-    sql<{ addresses: string }>`
+  async polling({ db }) {
+    const streams = (await readAnnouncing(db)).filter(({ isInPlace }) => !isInPlace).map(({ stream }) => stream);
+    if (streams.length === 0) return [];
+    const isPolling = sql`select from ${running} p having bool_or(role <> 'web') and count(address_hash) = 0`;
+    const sentence = `Without webhooks, ${streams.join(' and ')} are polled every 15 seconds. Polling does not see texts that were sent elsewhere, texts that somebody read before the poll, and numbers that never texted or called before.`;
+    const remedy =
+      'Set PUBLIC_URL, an address at which the service reaches this receiver: events then arrive within about a second. What polling misses comes with the next read of its thread.';
+    return (await query(db, isPolling)).map(() => ({ level: 'notice', sentence, remedy }));
+  },
+
+  /** Each deployment answers texts by its own rules, and doesn't know about the other one. */
+  async account_shared(seen) {
+    const mode = (await readInForce(seen.db)) && ((await readAllowedMode(seen.db)) ?? 'live');
+    const find = rows(
+      sql<{ addresses: string }>`
       select string_agg(distinct address, ', ') as addresses from ops.subscription_watch, unnest(other_receivers) address
       having count(*) > 0`,
-    ({ addresses }) => ({
-      level: mode === 'live' ? 'warning' : 'notice',
-      sentence: 'Another receiver of Trunkline gets the webhooks of this account too.',
-      remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
-      detail: `They go to ${addresses}.`,
-    }),
-  );
-  return find(seen);
-});
+      ({ addresses }) => ({
+        level: mode === 'live' ? 'warning' : 'notice',
+        sentence: 'Another receiver of Trunkline gets the webhooks of this account too.',
+        remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
+        detail: `They go to ${addresses}.`,
+      }),
+    );
+    return find(seen);
+  },
 
-/** Comes last: what a lock or a missing table keeps from being asked is unknown, and its checks may miss something. */
-export const statusUnknown = check('status_unknown', async ({ unknown }) =>
-  [...unknown.values()].slice(0, 1).map(({ message }) => ({
-    level: 'warning',
-    sentence: `Parts of this status could not be read: ${[...unknown.keys()].join(', ')}.`,
-    remedy: 'If this lasts, something in Postgres holds a lock or answers slowly.',
-    detail: `The error was: ${message}.`,
-  })),
-);
-
-const alertsUndelivered = check(
-  'alerts_undelivered',
-  rows(
+  alerts_undelivered: rows(
     sql<{ target: string; count: number; error: string }>`
       select target, count(*)::int as count, max(last_error) as error from ops.alerts
       where due_at is not null and tries >= 3 and last_error is not null
@@ -159,10 +141,13 @@ const alertsUndelivered = check(
       remedy: `Check this target in NOTIFY_TARGETS with ${toType('notify test')}. The messages are retried for a day.`,
     }),
   ),
-);
 
-/** Whether the processes of a deployment run and fit together. */
-export const processChecks = [webMissing, settingsDiffer];
-
-/** Other settings of the operator, or changes by others. */
-export const settingChecks = [subscriptionBroken, deliveriesMissing, polling, accountShared, alertsUndelivered];
+  /** Comes last: what a lock or a missing table keeps from being asked is unknown, and its checks may miss something. */
+  status_unknown: async ({ unknown }) =>
+    [...unknown.values()].slice(0, 1).map(({ message }) => ({
+      level: 'warning',
+      sentence: `Parts of this status could not be read: ${[...unknown.keys()].join(', ')}.`,
+      remedy: 'If this lasts, something in Postgres holds a lock or answers slowly.',
+      detail: `The error was: ${message}.`,
+    })),
+};

@@ -62,7 +62,7 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
 
   function show({ backlog, completeness, findings: found, queues, sends: ledger, processes }: Overview): void {
     for (const level of levels) counts.set({ level }, found.filter((each) => each.level === level).length);
-    for (const { id } of allChecks) {
+    for (const id of Object.keys(allChecks)) {
       check.set({ check: id }, Math.max(0, ...found.filter((each) => each.check === id).map(severityOf)));
     }
     for (const { kind, oldestDueSeconds, ...numbers } of known(backlog, [])) {

@@ -6,7 +6,7 @@ import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration, quantity } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
-import { check, rows } from './check.ts';
+import { type Checks, rows } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
@@ -20,10 +20,20 @@ export const pending = sql`(
   select *, priority = ${sql.lit(priorities.live)} and due_at > now() and ${isRetrying} as is_put_off
   from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${sql.lit(maxCounted)})`;
 
-/** What waits for another credential is told by `reads_refused`. */
-const mirrorBehind = check(
-  'mirror_behind',
-  rows(
+/** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
+const lateProofSeconds = 2 * 3_600;
+const judgedDays = 14;
+
+/** SQL: the first start's back-fill is under way. */
+export const isFillingIn = sql`exists (select from ops.backfills
+  where is_automatic and claimed_until > now() - interval '1 minute' and finished_at is null)`;
+
+const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
+
+/** Whether everything is mirrored. */
+export const mirrorChecks: Checks = {
+  /** What waits for another credential is told by `reads_refused`. */
+  mirror_behind: rows(
     sql<{ due: number; since: Date; seconds: number; workers: number }>`
       select count(*)::int as due, min(due_at) as since, extract(epoch from now() - min(due_at))::float8 as seconds,
         (select count(*)::int from ${running} r where role <> 'web') as workers
@@ -40,11 +50,8 @@ const mirrorBehind = check(
       since,
     }),
   ),
-);
 
-const readsFailing = check(
-  'reads_failing',
-  rows(
+  reads_failing: rows(
     sql<{ kind: TargetKind; count: number; error: string | null }>`
       select kind, greatest(count(*) filter (where attempts > 2), count(*) filter (where is_put_off))::int as count,
         min(last_error) filter (where attempts > 0 or is_put_off) as error
@@ -58,11 +65,8 @@ const readsFailing = check(
       detail: `The last error was: ${error === null ? 'not recorded' : maskNumbers(error)}.`,
     }),
   ),
-);
 
-const gapOpen = check(
-  'gap_open',
-  rows(
+  gap_open: rows(
     sql<{ count: number; since: Date }>`
       select count(*)::int as count, min(noticed_at) as since from ops.gaps where filled_at is null having count(*) > 0`,
     ({ count, since }) => ({
@@ -72,80 +76,66 @@ const gapOpen = check(
       since,
     }),
   ),
-);
 
-/** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
-const lateProofSeconds = 2 * 3_600;
-const judgedDays = 14;
-
-/** SQL: the first start's back-fill is under way. */
-export const isFillingIn = sql`exists (select from ops.backfills
-  where is_automatic and claimed_until > now() - interval '1 minute' and finished_at is null)`;
-
-const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
-
-/** Hours that differ from the service's, the newest hours while nothing proves them, and days and texts of before. */
-const callsUnproven = check(
-  'calls_unproven',
-  rows(
-    sql<{ count: number; reason: string | null }>`
+  /** Hours that differ from the service's, the newest hours while nothing proves them, and days and texts of before. */
+  calls_unproven: [
+    rows(
+      sql<{ count: number; reason: string | null }>`
       select count(*)::int as count, (array_agg(last_error order by from_at desc))[1] as reason
       from ops.coverage where stream = 'calls' and state in ('differs', 'failed') having count(*) > 0`,
-    ({ count, reason }) => ({
-      level: 'warning',
-      sentence: `Hours of call history that are not proven complete: ${quantity(count)}.`,
-      remedy: 'Trunkline compares again automatically.',
-      detail: `The newest reason: ${reason ?? 'not recorded'}.`,
-    }),
-  ),
-  rows(
-    sql<{ seconds: number }>`
+      ({ count, reason }) => ({
+        level: 'warning',
+        sentence: `Hours of call history that are not proven complete: ${quantity(count)}.`,
+        remedy: 'Trunkline compares again automatically.',
+        detail: `The newest reason: ${reason ?? 'not recorded'}.`,
+      }),
+    ),
+    rows(
+      sql<{ seconds: number }>`
       select extract(epoch from now() - max(to_at))::float8 as seconds from ops.coverage
       where stream = 'calls' and state = 'proven' and to_at <= now()
       having max(to_at) < now() - ${lateProofSeconds} * interval '1 second'`,
-    ({ seconds }) => ({
-      level: 'warning',
-      sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
-      remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
-    }),
-  ),
-  rows(
-    sql<{ days: number }>`
+      ({ seconds }) => ({
+        level: 'warning',
+        sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
+        remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
+      }),
+    ),
+    rows(
+      sql<{ days: number }>`
       select count(*)::int as days from generate_series(0, ${judgedDays - 1}) n
         cross join lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
       where day + interval '1 hour' <= now() and not ${isFillingIn} and not exists (
         select from ops.coverage o
         where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)
       having count(*) > 0`,
-    ({ days }) => ({
-      level: 'notice',
-      sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
-      remedy: fillsIn,
-    }),
-  ),
-  rows(
-    sql`select where not ${isFillingIn}
+      ({ days }) => ({
+        level: 'notice',
+        sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
+        remedy: fillsIn,
+      }),
+    ),
+    rows(
+      sql`select where not ${isFillingIn}
       and not exists (select from ops.backfills where stream = 'threads' and finished_at is not null)`,
-    () => ({
-      level: 'notice',
-      sentence: 'Texts from before the first start were never searched for.',
-      remedy: fillsIn,
-    }),
-  ),
-);
+      () => ({
+        level: 'notice',
+        sentence: 'Texts from before the first start were never searched for.',
+        remedy: fillsIn,
+      }),
+    ),
+  ],
 
-const textsMissing = check('texts_missing', async ({ db }) => {
-  const lines = (await missingTexts(db)).filter(({ state }) => state === 'unexplained');
-  if (lines.length === 0) return [];
-  const sentence = `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`;
-  const detail = `They came to ${lines.map(({ line }) => maskKey('line', line)).join(', ')}.`;
-  const remedy = `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`;
-  return [{ level: 'warning', sentence, detail, remedy }];
-});
+  async texts_missing({ db }) {
+    const lines = (await missingTexts(db)).filter(({ state }) => state === 'unexplained');
+    if (lines.length === 0) return [];
+    const sentence = `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`;
+    const detail = `They came to ${lines.map(({ line }) => maskKey('line', line)).join(', ')}.`;
+    const remedy = `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`;
+    return [{ level: 'warning', sentence, detail, remedy }];
+  },
 
-const deliveriesUnrecognized = check(
-  'deliveries_unrecognized',
-  rows(
+  deliveries_unrecognized: rows(
     sql<{ count: number }>`
       select count(*)::int as count
       from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit 1000) d
@@ -156,7 +146,4 @@ const deliveriesUnrecognized = check(
       remedy: `They are kept whole as long as deliveries, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
     }),
   ),
-);
-
-/** Whether everything is mirrored. */
-export const mirrorChecks = [mirrorBehind, readsFailing, gapOpen, callsUnproven, textsMissing, deliveriesUnrecognized];
+};

@@ -6,7 +6,7 @@ import { outdatedViews } from '../db/repeatable.ts';
 import { readConnections, running } from '../processes/running.ts';
 import { beat } from '../shared/beat.ts';
 import { toType } from '../shared/command-name.ts';
-import { type Check, check, type Finding, rows, type Told } from './check.ts';
+import { type Checks, type Finding, rows, type Told } from './check.ts';
 
 const unavailable: Told = {
   level: 'problem',
@@ -29,26 +29,35 @@ const connectionsTaken: Told = {
   remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
 };
 
-/** Whoever fails to reach Postgres tells it: nothing can be asked then. */
-const databaseUnavailable = check('database_unavailable');
-
-const connectionsShort = check('connections_short', async ({ db, settings }) => {
-  const { sentence: detail, remedy, isTooMuch } = await readConnections(db, settings.poolSize);
-  if (remedy === undefined) return [];
-  const sentence = isTooMuch
-    ? 'Trunkline may open more connections than Postgres allows.'
-    : 'Postgres has too few connections left for Trunkline.';
-  return [{ ...connectionsTaken, level: 'warning', sentence, detail }];
-});
-
 /** How long a refusal is told after the last one. Of a read-only session: less than an alert must last. */
 const diskFullMs = 60_000;
 const readOnlyMs = () => beat.ms(15_000);
 
-const databaseTakesNoWrites: Check = {
-  // Processes can't report themselves.
-  hides: ['mirror_behind', 'web_missing', 'calls_unproven'],
-  ...check('database_takes_no_writes', async ({ db, settings, isRefusing }) => {
+export const migrationsMissing: Finding = {
+  check: 'schema_old',
+  level: 'problem',
+  sentence: 'The database lacks migrations of this release.',
+  remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
+  since: undefined,
+};
+
+const toTheSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+
+/** Whether Postgres serves. */
+export const postgresChecks: Checks = {
+  // Whoever fails to reach Postgres tells it: nothing can be asked then.
+  database_unavailable: [],
+
+  async connections_short({ db, settings }) {
+    const { sentence: detail, remedy, isTooMuch } = await readConnections(db, settings.poolSize);
+    if (remedy === undefined) return [];
+    const sentence = isTooMuch
+      ? 'Trunkline may open more connections than Postgres allows.'
+      : 'Postgres has too few connections left for Trunkline.';
+    return [{ ...connectionsTaken, level: 'warning', sentence, detail }];
+  },
+
+  async database_takes_no_writes({ db, settings, isRefusing }) {
     const [seen] = await query<{ isFull: boolean; isReadOnly: boolean }>(
       db,
       sql`select coalesce(bool_or(disk_full_at > now() - interval '2 minutes'), false) as "isFull",
@@ -62,31 +71,9 @@ const databaseTakesNoWrites: Check = {
       refusedMs(settings.databaseUrl, code) ?? Number.POSITIVE_INFINITY;
     if (seen?.isFull || refusedFor(refusals.diskFull) < diskFullMs) return [diskFull];
     return isRefusing || seen?.isReadOnly || refusedFor(refusals.readOnly) < readOnlyMs() ? [takesNoWrites] : [];
-  }),
-};
+  },
 
-export const migrationsMissing: Finding = {
-  check: 'schema_old',
-  level: 'problem',
-  sentence: 'The database lacks migrations of this release.',
-  remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
-  since: undefined,
-};
-
-const schemaOld = check(migrationsMissing.check, async ({ db }) => {
-  if (!(await isMigrated(db))) return [migrationsMissing];
-  // A newer release takes care of its own views.
-  const views = (await isAhead(db)) ? [] : await outdatedViews(db);
-  if (views.length === 0) return [];
-  const sentence = 'The reports are not all those of this release.';
-  return [{ ...migrationsMissing, level: 'warning', sentence, detail: `The views are ${views.join(', ')}.` }];
-});
-
-const toTheSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
-
-const writesLost = check(
-  'writes_lost',
-  rows(
+  writes_lost: rows(
     sql<{ from: Date; until: Date; isPaused: boolean }>`
       select lost_from as "from", noticed_at as until, is_paused as "isPaused"
       from ops.last_report, (select is_paused and paused_by = 'recovery' as is_paused from ops.send_control) k
@@ -100,17 +87,26 @@ const writesLost = check(
       since: until,
     }),
   ),
-);
 
-export const postgresChecks = [databaseUnavailable, connectionsShort, databaseTakesNoWrites, writesLost, schemaOld];
+  async schema_old({ db }) {
+    if (!(await isMigrated(db))) return [migrationsMissing];
+    // A newer release takes care of its own views.
+    const views = (await isAhead(db)) ? [] : await outdatedViews(db);
+    if (views.length === 0) return [];
+    const sentence = 'The reports are not all those of this release.';
+    return [{ ...migrationsMissing, level: 'warning', sentence, detail: `The views are ${views.join(', ')}.` }];
+  },
+};
 
-const found = ({ id }: Check, told: Told): Finding => ({ check: id, ...told, since: undefined });
-
-const outages: Readonly<Record<string, Finding>> = {
-  [refusals.readOnly]: found(databaseTakesNoWrites, takesNoWrites),
-  [refusals.diskFull]: found(databaseTakesNoWrites, diskFull),
-  '53300': found(connectionsShort, connectionsTaken),
+const outages: Readonly<Record<string, Told & { readonly check: string }>> = {
+  [refusals.readOnly]: { check: 'database_takes_no_writes', ...takesNoWrites },
+  [refusals.diskFull]: { check: 'database_takes_no_writes', ...diskFull },
+  '53300': { check: 'connections_short', ...connectionsTaken },
 };
 
 /** What to tell, by its SQLSTATE, of an error of a Postgres that can't serve. */
-export const outageOf = (code: string): Finding => outages[code] ?? found(databaseUnavailable, unavailable);
+export const outageOf = (code: string): Finding => ({
+  check: 'database_unavailable',
+  ...(outages[code] ?? unavailable),
+  since: undefined,
+});

@@ -2,7 +2,7 @@ import { sql } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration, quantity } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { check, rows } from './check.ts';
+import { type Checks, rows } from './check.ts';
 
 /** Seconds after which changes missing in the reports are told. A drain runs every ten, or every 900 while reads are late. */
 const lateSeconds = 300;
@@ -13,75 +13,75 @@ const failing = sql`(
   select 'calls and texts' as what, failing_since_at as since, last_error as error from ops.rollup_state where failing_since_at is not null
   union all select 'rules and their texts', failing_since_at, last_error from ops.outcome_state where failing_since_at is not null)`;
 
-/** What the reports lack: everything since a while, single days or conversations, or calls of no day. */
-const reportsBehind = check(
-  'reports_behind',
-  rows(
-    sql<{ what: string; since: Date; seconds: number; error: string }>`
+/** Whether the reports show what is mirrored. */
+export const reportChecks: Checks = {
+  /** What the reports lack: everything since a while, single days or conversations, or calls of no day. */
+  reports_behind: [
+    rows(
+      sql<{ what: string; since: Date; seconds: number; error: string }>`
       select *, extract(epoch from now() - since)::float8 as seconds from ${failing} f`,
-    ({ what, since, seconds, error }) => ({
-      level: seconds > veryLateSeconds ? 'problem' : 'warning',
-      sentence: `The reports of ${what} stand still: the update has failed for ${duration(seconds)}.`,
-      remedy: `It is tried again, and nothing is lost: all facts are in the schema warehouse. The role of DATABASE_URL needs every right in the schemas rollups, reporting, ops and warehouse; ${toType('migrate')} restores views and functions.`,
-      detail: `The error was: ${maskNumbers(error)}.`,
-      since,
-    }),
-  ),
-  rows(
-    // Ids follow the order of marking, so the primary keys find the oldest.
-    sql<{ since: Date; seconds: number }>`
+      ({ what, since, seconds, error }) => ({
+        level: seconds > veryLateSeconds ? 'problem' : 'warning',
+        sentence: `The reports of ${what} stand still: the update has failed for ${duration(seconds)}.`,
+        remedy: `It is tried again, and nothing is lost: all facts are in the schema warehouse. The role of DATABASE_URL needs every right in the schemas rollups, reporting, ops and warehouse; ${toType('migrate')} restores views and functions.`,
+        detail: `The error was: ${maskNumbers(error)}.`,
+        since,
+      }),
+    ),
+    rows(
+      // Ids follow the order of marking, so the primary keys find the oldest.
+      sql<{ since: Date; seconds: number }>`
       select since, extract(epoch from now() - since)::float8 as seconds from (select least(
         (select marked_at from ops.rollup_markers order by marker_id limit 1),
         (select marked_at from ops.rule_tallies order by tally_id limit 1),
         (select marked_at from ops.send_markers order by marker_id limit 1)) as since) oldest
       where since < now() - ${lateSeconds} * interval '1 second' and not exists (select from ${failing} f)`,
-    ({ since, seconds }) => ({
-      level: seconds > veryLateSeconds ? 'problem' : 'warning',
-      sentence: `The reports are ${duration(seconds)} behind: they lack what changed since then.`,
-      remedy:
-        'Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only.',
-      since,
-    }),
-  ),
-  rows(
-    sql<{ count: number; since: Date; first: readonly string[] }>`
+      ({ since, seconds }) => ({
+        level: seconds > veryLateSeconds ? 'problem' : 'warning',
+        sentence: `The reports are ${duration(seconds)} behind: they lack what changed since then.`,
+        remedy:
+          'Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only.',
+        since,
+      }),
+    ),
+    rows(
+      sql<{ count: number; since: Date; first: readonly string[] }>`
       select count(*)::int as count, min(first_failed_at) as since, (array_agg(
           case kind when 'thread' then 'turns of conversation ' || conversation_id
             else kind || ' from ' || to_char(bucket_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC' end || ' (' || error || ')'
           order by first_failed_at, trouble_id))[1:3] as first
       from ops.rollup_troubles having count(*) > 0`,
-    ({ count, since, first }) => ({
-      level: 'warning',
-      sentence: `The reports lack ${countOf(count, 'change')} that could not be counted.`,
-      remedy:
-        'A value there is out of range. ops.rollup_troubles lists them with their errors: correct the row in the schema warehouse, or report it. They are tried again within a quarter of an hour.',
-      detail: `The first are ${first.map(maskNumbers).join('; ')}.`,
-      since,
-    }),
-  ),
-  rows(
-    sql<{ count: number }>`
+      ({ count, since, first }) => ({
+        level: 'warning',
+        sentence: `The reports lack ${countOf(count, 'change')} that could not be counted.`,
+        remedy:
+          'A value there is out of range. ops.rollup_troubles lists them with their errors: correct the row in the schema warehouse, or report it. They are tried again within a quarter of an hour.',
+        detail: `The first are ${first.map(maskNumbers).join('; ')}.`,
+        since,
+      }),
+    ),
+    rows(
+      sql<{ count: number }>`
       select count(*)::int as count from warehouse.calls where started_at is null and deleted_at is null having count(*) > 0`,
-    ({ count }) => ({
-      level: 'warning',
-      sentence: `Calls without a start that was understood, so that no report has them: ${quantity(count)}.`,
-      remedy:
-        'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`, and report the form of the time that the service sent.',
-    }),
-  ),
-);
+      ({ count }) => ({
+        level: 'warning',
+        sentence: `Calls without a start that was understood, so that no report has them: ${quantity(count)}.`,
+        remedy:
+          'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`, and report the form of the time that the service sent.',
+      }),
+    ),
+  ],
 
-/** Other definitions than those of now, or other figures than the service's. */
-const reportsDiffer = check(
-  'reports_differ',
-  rows(sql`select from ops.rollup_state where meaning is distinct from ops.rollup_meaning()`, () => ({
-    level: 'warning',
-    sentence:
-      'Not all reports follow the definitions of now: delivery words or reporting.params changed, or a rebuild has not ended.',
-    remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
-  })),
-  rows(
-    sql<{ isOfStatus: boolean; count: number; days: number; newest: string }>`
+  /** Other definitions than those of now, or other figures than the service's. */
+  reports_differ: [
+    rows(sql`select from ops.rollup_state where meaning is distinct from ops.rollup_meaning()`, () => ({
+      level: 'warning',
+      sentence:
+        'Not all reports follow the definitions of now: delivery words or reporting.params changed, or a rebuild has not ended.',
+      remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
+    })),
+    rows(
+      sql<{ isOfStatus: boolean; count: number; days: number; newest: string }>`
       select is_of_status as "isOfStatus", count(*)::int as count, count(distinct local_date)::int as days, (array_agg(
           concat(local_date, ', ', figure, ': the service lists ', d ->> 'theirs', ', ', d ->> 'ours', ' are held', ' (calls ' || calls || ')')
           order by local_date desc, figure))[1] as newest
@@ -90,15 +90,13 @@ const reportsDiffer = check(
           (select string_agg(id, ', ') from jsonb_array_elements_text(jsonb_path_query_array(d, '$.callIds[0 to 2]')) id) as calls) f
       where finished_at is not null and local_date > reporting.local_day(now()) - 8
       group by 1 order by 1 desc`,
-    ({ isOfStatus, count, days, newest }) => ({
-      // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
-      level: isOfStatus ? 'warning' : 'notice',
-      sentence: `Figures of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} that differ from the service’s own, although the calls were read again: ${quantity(count)} on ${countOf(days, 'day')}.`,
-      remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 of each figure. This ends a week after their day.`,
-      detail: `${newest}.`,
-    }),
-  ),
-);
-
-/** Whether the reports show what is mirrored. */
-export const reportChecks = [reportsBehind, reportsDiffer];
+      ({ isOfStatus, count, days, newest }) => ({
+        // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
+        level: isOfStatus ? 'warning' : 'notice',
+        sentence: `Figures of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} that differ from the service’s own, although the calls were read again: ${quantity(count)} on ${countOf(days, 'day')}.`,
+        remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 of each figure. This ends a week after their day.`,
+        detail: `${newest}.`,
+      }),
+    ),
+  ],
+};

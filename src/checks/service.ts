@@ -6,27 +6,8 @@ import { toType } from '../shared/command-name.ts';
 import { countOf, duration } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { isDirectory } from '../warehouse/directory.ts';
-import { check, rows } from './check.ts';
+import { type Checks, rows } from './check.ts';
 import { maxCounted } from './mirror.ts';
-
-/** Each process uses its own address and credential. */
-const accountUnrecognized = check(
-  'account_unrecognized',
-  rows(
-    sql<{ refused: number; all: number; reason: string }>`
-      select count(account_problem)::int as refused, count(*)::int as all,
-        (array_agg(account_problem order by started_at) filter (where account_problem is not null))[1] as reason
-      from ${running} p having count(account_problem) > 0`,
-    ({ refused, all, reason }) => ({
-      level: 'problem',
-      ...meaningOf({ code: 'account_unrecognized' }),
-      ...(refused < all && {
-        sentence: `The account of ${refused} of ${all} processes is not recognized, so nothing is read, proven or sent.`,
-      }),
-      detail: `The reason: ${reason}.`,
-    }),
-  ),
-);
 
 /** `Texts, calls and lines`. */
 function namesOf(kinds: readonly TargetKind[]): string {
@@ -43,48 +24,63 @@ interface Parked {
   readonly since: Date;
 }
 
-/** Streams that wait for another key or a scope, and reads that the account's role may not make. */
-const readsRefused = check(
-  'reads_refused',
-  rows(
-    sql<Parked>`
+/** Whether the service answers, and which account. */
+export const serviceChecks: Checks = {
+  /** Each process uses its own address and credential. */
+  account_unrecognized: rows(
+    sql<{ refused: number; all: number; reason: string }>`
+      select count(account_problem)::int as refused, count(*)::int as all,
+        (array_agg(account_problem order by started_at) filter (where account_problem is not null))[1] as reason
+      from ${running} p having count(account_problem) > 0`,
+    ({ refused, all, reason }) => ({
+      level: 'problem',
+      ...meaningOf({ code: 'account_unrecognized' }),
+      ...(refused < all && {
+        sentence: `The account of ${refused} of ${all} processes is not recognized, so nothing is read, proven or sent.`,
+      }),
+      detail: `The reason: ${reason}.`,
+    }),
+  ),
+
+  /** Streams that wait for another key or a scope, and reads that the account's role may not make. */
+  reads_refused: [
+    rows(
+      sql<Parked>`
       select missing_scope as "missingScope", array_agg(kind order by parked_at, kind) as kinds,
         (array_agg(reason order by parked_at))[1] as reason, min(parked_at) as since
       from ops.parked_kinds group by 1 order by min(parked_at)`,
-    ({ missingScope, kinds, reason, since }) => {
-      // Alerts repeat no word of the service.
-      const scope = scopes.find((each) => each === missingScope);
-      const code = missingScope === null ? 'unauthenticated' : 'insufficient_scope';
-      const { sentence, remedy } = meaningOf({ code, scope });
-      return {
-        level: 'problem',
-        sentence: `${namesOf(kinds)} are not read. ${sentence}`,
-        remedy: `${remedy} Nothing is lost: reading then resumes.`,
-        detail: scope === undefined ? `The reason: ${maskNumbers(reason)}.` : undefined,
-        since,
-      };
-    },
-  ),
-  rows(
-    // Recordings may be forbidden on purpose. A forged delivery can name a thread of a line that isn't the account's.
-    sql<{ kind: TargetKind; count: number }>`
+      ({ missingScope, kinds, reason, since }) => {
+        // Alerts repeat no word of the service.
+        const scope = scopes.find((each) => each === missingScope);
+        const code = missingScope === null ? 'unauthenticated' : 'insufficient_scope';
+        const { sentence, remedy } = meaningOf({ code, scope });
+        return {
+          level: 'problem',
+          sentence: `${namesOf(kinds)} are not read. ${sentence}`,
+          remedy: `${remedy} Nothing is lost: reading then resumes.`,
+          detail: scope === undefined ? `The reason: ${maskNumbers(reason)}.` : undefined,
+          since,
+        };
+      },
+    ),
+    rows(
+      // Recordings may be forbidden on purpose. A forged delivery can name a thread of a line that isn't the account's.
+      sql<{ kind: TargetKind; count: number }>`
       select kind, count(*)::int as count from (
         select kind from ops.sync_targets
         where last_error is not null and state = 'forbidden' and kind not in ('recordings', 'transcripts')
           and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
             or not exists (select from warehouse.sms_lines))
         limit ${maxCounted}) f group by 1 order by 1`,
-    ({ kind, count }) => ({
-      level: 'warning',
-      sentence: `The API key may not read ${isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call')}.`,
-      remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
-    }),
-  ),
-);
+      ({ kind, count }) => ({
+        level: 'warning',
+        sentence: `The API key may not read ${isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call')}.`,
+        remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
+      }),
+    ),
+  ],
 
-const serviceFailing = check(
-  'service_failing',
-  rows(
+  service_failing: rows(
     sql<{ seconds: number; since: Date }>`
       select max(extract(epoch from seen_at - api_failing_from))::float8 as seconds, min(api_failing_from) as since
       from ${running} p having count(api_failing_from) > 0`,
@@ -95,7 +91,4 @@ const serviceFailing = check(
       since,
     }),
   ),
-);
-
-/** Whether the service answers, and which account. */
-export const serviceChecks = [accountUnrecognized, readsRefused, serviceFailing];
+};

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findingsOf } from '../../src/alerts/watch.ts';
-import { adviceOf, levels } from '../../src/checks/check.ts';
+import { adviceOf, levels, rows } from '../../src/checks/check.ts';
 import { type Asked, allChecks, findings } from '../../src/checks/checks.ts';
 import { statusJson, takeOverview, verdictOf } from '../../src/checks/overview.ts';
 import { renderTable } from '../../src/cli/status.ts';
+import { sql } from '../../src/db/database.ts';
 import { renderStatus } from '../../src/server/status.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { allIsWell, migrated, openReceiver, secret, settingsFor, type TestReceiver } from '../server/receiver.ts';
@@ -222,7 +223,7 @@ async function toldWith(check: string, asked: Asked, write: (path: string) => bo
     transformResult: ({ result }) =>
       Promise.resolve({ ...result, rows: result.rows.map((row) => written(row, '', write) as typeof row) }),
   });
-  const checks = allChecks.filter(({ id }) => id === check);
+  const checks = { [check]: allChecks[check] ?? [] };
   // What is no word of ours, such as an unknown kind, is no finding.
   return JSON.stringify(findingsOf(await findings({ ...asked, database: { db } }, checks)));
 }
@@ -252,9 +253,22 @@ describe('a fault is found while it lasts', () => {
     expect(await repeatedBy(name.replace(/^\w+ /, ''), asked)).toEqual([]);
   });
 
+  test('a check is one entry, and one that fails or is slow keeps no other from being asked', async () => {
+    const told = { level: 'notice', sentence: 'It is so.', remedy: 'Nothing.' } as const;
+    const none = sql`select from generate_series(1, 2)`;
+    const found = await findings(world.context, {
+      ...{ failing: rows(sql`select 1 / 0`, () => told), slow: rows(sql`select pg_sleep(60)`, () => told) },
+      ...{ mine: [rows(none, () => told), async () => [told]], status_unknown: allChecks.status_unknown ?? [] },
+    });
+    expect(found.map(({ check, sentence }) => `${check}: ${sentence}`)).toEqual([
+      'status_unknown: Parts of this status could not be read: failing, slow.',
+      ...Array.from({ length: 3 }, () => 'mine: It is so.'),
+    ]);
+  });
+
   test('so is every check, but for those that need a Postgres of their own', () => {
     const shown = new Set(faults.map(([name]) => name.split(' ')[1]));
-    expect(allChecks.map(({ id }) => id).filter((id) => !shown.has(id))).toEqual(['database_unavailable']);
+    expect(Object.keys(allChecks).filter((id) => !shown.has(id))).toEqual(['database_unavailable']);
   });
 });
 
@@ -337,7 +351,7 @@ describe('of what is found', () => {
   test('a scrape has the level of each check, and 0 for all others', async () => {
     const metrics = await (await world.get('/metrics')).text();
     const values = [...metrics.matchAll(/^trunkline_health_check\{check="(\w+)"\} (\d)$/gm)];
-    expect(values.map(([, check]) => check).sort()).toEqual(allChecks.map(({ id }) => id).sort());
+    expect(values.map(([, check]) => check).sort()).toEqual(Object.keys(allChecks).sort());
     const nonzero = values.filter(([, , value]) => value !== '0').map(([, check, value]) => `${check} ${value}`);
     const expected = ['account_unrecognized 3', 'deliveries_unrecognized 1', 'gap_open 2', 'sends_unknown 2'];
     expect(nonzero.sort()).toEqual(expected);

@@ -79,7 +79,9 @@ ${namesIn(own)}.
 ## Health checks
 
 \`trunkline_health_check{check}\` is 0 when the check finds nothing, 1 for a notice, 2 for a warning, 3 for a problem. The checks:
-${allChecks.map(({ id }) => `\`${id}\``).join(', ')}.
+${Object.keys(allChecks)
+  .map((id) => `\`${id}\``)
+  .join(', ')}.
 `;
   await expect(page).toMatchFileSnapshot('../../docs/metrics.md');
 });
