@@ -11,10 +11,16 @@ interface Documented {
 
 const documentation = z.registry<Documented>();
 
-/** Parses an address. In one of Postgres the host may be empty, where a parameter names a socket: `postgres://user@/name?host=/run`. */
+/**
+ * Parses an address. In one of Postgres the host may be empty, where a parameter names a socket:
+ * `postgres://user@/name?host=/run`.
+ */
 const parsed = (text: string) => new URL(text.replace(/^(postgres(?:ql)?:\/\/[^/]*@)\//i, '$1socket/'));
 
-/** Why a text is no address of these protocols; undefined when it is one. Quotes no part of it: it may contain a password. */
+/**
+ * Why a text is no address of these protocols; undefined when it is one. Quotes no part of it: it may contain a
+ * password.
+ */
 function faultOf(text: string, protocols: readonly string[]): string | undefined {
   const begins = protocols.map((each) => `${each}://`);
   if (!begins.some((each) => text.toLowerCase().startsWith(each))) {
@@ -42,7 +48,10 @@ const store = (...protocols: readonly string[]) =>
     error: 'must not hold a #: in a password it is written %23',
   });
 
-/** An address that is requested as it is. `fetch` takes no user and password in it, and some are shown in links and alerts. */
+/**
+ * An address that is requested as it is. `fetch` takes no user and password in it, and some are shown in links and
+ * alerts.
+ */
 const endpoint = url('http', 'https').refine((text) => parsed(text).username + parsed(text).password === '', {
   error: 'must not hold a user or password, since links and alerts show it: leave away what is before the @',
 });
@@ -159,7 +168,10 @@ const retention = z.string().transform((text, context): DaysByKind => {
   return days;
 });
 
-/** Every environment variable: its type, its default, and its meaning. The table in docs/operations.md is generated from here. */
+/**
+ * Every environment variable: its type, its default, and its meaning. The table in docs/operations.md is generated from
+ * here.
+ */
 const variables = z.object({
   API_BASE_URL: base.optional().register(documentation, {
     doc: 'The telephony service. Without it, `start` runs the sandbox.',

@@ -3,7 +3,7 @@ import type { Entry } from './cli/lifecycle.ts';
 import { createProgram } from './cli/program.ts';
 import { loadOwnEnvFile } from './shared/env-file.ts';
 
-// Loaded on demand, since a receiver does not need the code of the workers.
+// Loaded on demand, since a receiver doesn't need the code of the workers.
 const workers = () => import('../workers/workers.ts');
 
 loadOwnEnvFile();

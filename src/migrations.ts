@@ -6,8 +6,8 @@ import { setSearchLanguage } from './reporting/search.ts';
 import type { Log } from './shared/log.ts';
 
 /**
- * Brings both schemas up to this release: the warehouse's, and the one that the queues use when there is no Redis. Makes the
- * role of `/reports`, and sets the language of the search, if one is given.
+ * Brings both schemas up to this release: the warehouse's, and the one that the queues use when there is no Redis.
+ * Makes the role of `/reports`, and sets the language of the search, if one is given.
  */
 export async function migrateAll(databaseUrl: string, log: Log, searchLanguage?: string): Promise<MigrationOutcome> {
   const outcome = await migrate(databaseUrl, log);

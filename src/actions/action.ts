@@ -26,7 +26,9 @@ export interface Action<Args extends z.ZodObject = z.ZodObject> {
   /** A line for the help. */
   readonly help: string;
   readonly args: Args;
-  /** The arguments that the command takes without a flag: `<id>`, or `[why...]`. Others are flags if they are described. */
+  /**
+   * The arguments that the command takes without a flag: `<id>`, or `[why...]`. Others are flags if they are described.
+   */
   readonly words?: string;
   /** What the command opens beside the database. A kill switch must not need more. */
   readonly needs?: 'queues' | 'api';

@@ -9,7 +9,9 @@ import { recordOutage } from './store.ts';
 /** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
 export const holdMs = 30_000;
 
-/** SQLSTATE classes of errors in a statement, such as a missing migration. The log names them; they aren't an outage. */
+/**
+ * SQLSTATE classes of errors in a statement, such as a missing migration. The log names them; they aren't an outage.
+ */
 const ownMistake = /^(?:42|22|23)...$/;
 
 export type Outages = ReturnType<typeof createOutages>;

@@ -9,8 +9,8 @@ import { type Alert, tellingOf } from './messages.ts';
  */
 
 /**
- * Makes this process the one that watches the health checks, for `leaseMs`. False if another one does. Of two that begin
- * at once, the one with the lower id goes on; what both record is recorded once.
+ * Makes this process the one that watches the health checks, for `leaseMs`. False if another one does. Of two that
+ * begin at once, the one with the lower id goes on; what both record is recorded once.
  */
 export async function claimWatch(db: Database, processId: string, leaseMs: number): Promise<boolean> {
   const claimed = await query(
@@ -64,8 +64,8 @@ export function recordFindings(
 }
 
 /**
- * Claims what a target is to be told first; undefined if there is nothing. It is due again after growing intervals of up
- * to ten minutes, for a day, unless `recordTold` settles it.
+ * Claims what a target is to be told first; undefined if there is nothing. It is due again after growing intervals of
+ * up to ten minutes, for a day, unless `recordTold` settles it.
  */
 export async function claimAlert(db: Database, target: string): Promise<(Alert & { tries: number }) | undefined> {
   const [alert] = await query(

@@ -73,7 +73,10 @@ function healthySentence({ backlog, completeness, findings, freshness, takenAt }
 /** How many of the newest rows are read, using the index on their time: whole tables are too large. */
 const newestRows = 500;
 
-/** The time of the newest row of each kind (when a text was sent, a call began, or a list last changed), and of its newest read. */
+/**
+ * The time of the newest row of each kind (when a text was sent, a call began, or a list last changed), and of its
+ * newest read.
+ */
 function freshness({ db }: Seen) {
   const lists = Object.entries(directory).map(
     ([kind, { table }]) =>
@@ -206,7 +209,10 @@ async function completeness({ db }: Seen) {
   return { ...compared, hours, lines };
 }
 
-/** Tables up to this size are counted exactly, which takes milliseconds. Others are estimated from Postgres's statistics. */
+/**
+ * Tables up to this size are counted exactly, which takes milliseconds. Others are estimated from Postgres's
+ * statistics.
+ */
 const countedBytes = 8 * 1024 * 1024;
 
 const countedTables = [
@@ -235,7 +241,10 @@ async function holdings({ db }: Seen) {
   return sizes.map((size) => ({ ...size, ...counted.find(({ table }) => table === size.table) }));
 }
 
-/** The ledger of the last day. `simulated`: the part of `counts` that is of dry runs; `passedCount`: that every gate let pass. */
+/**
+ * The ledger of the last day. `simulated`: the part of `counts` that is of dry runs; `passedCount`: that every gate let
+ * pass.
+ */
 async function sends({ db }: Seen) {
   const simulated = await query(
     db,

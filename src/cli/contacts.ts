@@ -9,7 +9,7 @@ import { openDatabase } from './environment.ts';
 import { type Output, renderColumns } from './output.ts';
 import { type ConsentFlags, confirm } from './terminal.ts';
 
-/** A row of the file that is not stored. */
+/** A row of the file that isn't stored. */
 interface Refusal {
   readonly line: number;
   readonly reason: string;
@@ -22,7 +22,7 @@ interface ContactList {
   /** The line of each number. */
   readonly lines: ReadonlyMap<string, number>;
   readonly refused: readonly Refusal[];
-  /** Columns that contacts do not have. */
+  /** Columns that contacts don't have. */
   readonly ignored: readonly string[];
   /** Columns without a value in any row: they change nothing. */
   readonly empty: readonly ContactField[];
@@ -49,7 +49,9 @@ export async function importContacts(file: string, flags: ImportFlags): Promise<
   return await run(true);
 }
 
-/** More contacts, and more than a tenth of all, are removed only when their number is given: the file may be cut off. */
+/**
+ * More contacts, and more than a tenth of all, are removed only when their number is given: the file may be cut off.
+ */
 const freelyRemoved = 10;
 
 /** Imports a list. Unless `isDone`, the transaction is rolled back, and the output says what would happen. */
@@ -126,7 +128,10 @@ async function readText(file: string): Promise<string> {
 
 const known: readonly string[] = ['number', ...contactFields];
 
-/** The contacts in a text whose first row names the columns, in any order. Throws `WrongUse` for a first row that does not. */
+/**
+ * The contacts in a text whose first row names the columns, in any order. Throws `WrongUse` for a first row that
+ * doesn't.
+ */
 export function parseContacts(text: string, file: string): ContactList {
   const firstLine = text.slice(0, 10_000).split(/[\r\n]/, 1)[0] ?? '';
   const separator = ([',', ';', '\t'] as const).find((each) => firstLine.includes(each)) ?? ',';

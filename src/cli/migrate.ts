@@ -12,7 +12,10 @@ interface MigrateOptions {
   readonly biRole?: string;
 }
 
-/** Applies missing migrations, and RULES_FILE if it changed. With a name, also lets a role read the schema `reporting` only. */
+/**
+ * Applies missing migrations, and RULES_FILE if it changed. With a name, also lets a role read the schema `reporting`
+ * only.
+ */
 export async function migrate({ biRole: biName }: MigrateOptions): Promise<Output> {
   const fault = biName === undefined ? undefined : faultOfRoleName(biName);
   if (fault) throw new WrongUse(fault);
@@ -21,7 +24,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   const outcome = await migrateAll(settings.databaseUrl, log, settings.searchLanguage);
   const { ahead, applied, viewsBlocked } = outcome;
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
-  // The file of an older release is not for the workers of a newer one.
+  // The file of an older release isn't for the workers of a newer one.
   const refused = ahead.length === 0 ? await applyRulesFile(database.db, settings, log) : undefined;
   const biRole = biName === undefined ? undefined : await grantBiRole(database.db, biName);
   const done = applied.length === 0 ? 'The schemas are up to date.' : `Applied ${applied.join(', ')}.`;

@@ -34,8 +34,8 @@ export function createProcessLog(level: string, timeZone: string, stream: Stream
 }
 
 /**
- * One JSON log line as a sentence: `14:02:11  The rules are in force (rules 7)`. Of the other fields, only words, numbers
- * and times are shown.
+ * One JSON log line as a sentence: `14:02:11 The rules are in force (rules 7)`. Of the other fields, only words,
+ * numbers and times are shown.
  */
 function sentenceOf(line: string, timeZone: string): string {
   const { level, time, msg: _, err: __, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -25,7 +25,7 @@ const passingCodes = new Set(['57014', '57P01', '57P02', '57P03', '57P05']);
 /** Codes that can mean anything when a pooler sends them. */
 const vagueCodes = new Set(['08P01', '28000', 'XX000']);
 
-/** Node's error codes for certificates that are not trusted, and the one for a certificate of another host. */
+/** Node's error codes for certificates that aren't trusted, and the one for a certificate of another host. */
 const certificateFaults = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',

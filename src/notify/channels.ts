@@ -46,7 +46,10 @@ function signed({ id: own, event: { type, data } }: Message, secret: string) {
   };
 }
 
-/** No mention of a group in the words of others calls people: Slack reads `<!channel>`, Mattermost and Discord plain words. */
+/**
+ * No mention of a group in the words of others calls people: Slack reads `<!channel>`, Mattermost and Discord plain
+ * words.
+ */
 function escaped(text: string): string {
   const { '&': and, '<': less, '>': more } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text

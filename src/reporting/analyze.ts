@@ -1,9 +1,9 @@
 import { type Database, query, sql } from '../db/database.ts';
 
 /**
- * Analyzes the tables that have grown by a fifth since they were last analyzed, so that reports are planned for their current
- * size where autovacuum is late or off. Blocks no reader or writer, and skips a table that somebody is vacuuming or changing. Compares
- * sizes, because the counters in `pg_stat_all_tables` are updated with a delay.
+ * Analyzes the tables that have grown by a fifth since they were last analyzed, so that reports are planned for their
+ * current size where autovacuum is late or off. Blocks no reader or writer, and skips a table that somebody is
+ * vacuuming or changing. Compares sizes, because the counters in `pg_stat_all_tables` are updated with a delay.
  */
 export async function analyzeGrownTables(db: Database): Promise<void> {
   const grown = await query(

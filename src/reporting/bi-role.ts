@@ -16,7 +16,10 @@ export interface BiRole {
 /** Schemas with secrets, personal data or the daemon's own state. */
 const hidden = ['warehouse', 'rollups', 'secrets', 'ops', 'bullmq'];
 
-/** Limits for a new role, in this database only. The role can change each for its session; its grants keep it from writing. */
+/**
+ * Limits for a new role, in this database only. The role can change each for its session; its grants keep it from
+ * writing.
+ */
 const limits: Readonly<Record<string, string>> = {
   statement_timeout: '1min',
   idle_in_transaction_session_timeout: '1min',
@@ -58,7 +61,10 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
   });
 }
 
-/** Creates a role that may log in, unless it exists, and says whether it did. Whoever runs a release may end its sessions. */
+/**
+ * Creates a role that may log in, unless it exists, and says whether it did. Whoever runs a release may end its
+ * sessions.
+ */
 async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
   const [held] = await query(tx, sql`select from pg_roles where rolname = ${name}`);
   if (held) return false;
@@ -73,8 +79,8 @@ async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean>
 }
 
 /**
- * Selects the role as which `/reports` reads. It can't log in, and is named after our own role, since all databases of a
- * server share their roles.
+ * Selects the role as which `/reports` reads. It can't log in, and is named after our own role, since all databases of
+ * a server share their roles.
  */
 export const selectReportsRole = `select rolname as name from pg_roles
   where rolname = left(current_user, 55) || '_reports' and pg_has_role(oid, 'member')`;

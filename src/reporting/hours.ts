@@ -10,7 +10,7 @@ const firstDay = '2000-01-01';
 /** Years ahead of this one of which they are, so that no process runs longer than they reach. */
 const yearsAhead = 2;
 
-/** The first day of which they are not. */
+/** The first day of which they aren't. */
 const endDay = () => `${new Date().getUTCFullYear() + yearsAhead + 1}-01-01`;
 
 /** When a schedule is open in all these years. */
@@ -24,8 +24,8 @@ function openingsOf(schedule: string, hours: BusinessHours) {
 }
 
 /**
- * Has the reports count business time by these hours. `recounted`: hours that have passed differ, so everything held was
- * marked to be counted again.
+ * Has the reports count business time by these hours. `recounted`: hours that have passed differ, so everything held
+ * was marked to be counted again.
  */
 export async function adoptHours(db: Database, hours: Calendars): Promise<'same' | 'adopted' | 'recounted'> {
   const inUse = hashOf(hours);

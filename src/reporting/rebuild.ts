@@ -50,8 +50,8 @@ export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildO
 }
 
 /**
- * Marks everything that is held, since definitions changed on which all of it depends: drains count it again, the newest
- * days first. Resolves to whether anything is held.
+ * Marks everything that is held, since definitions changed on which all of it depends: drains count it again, the
+ * newest days first. Resolves to whether anything is held.
  */
 export async function markEverything(tx: Transaction): Promise<boolean> {
   const days = await daysWithin(tx);

@@ -1,7 +1,10 @@
 import { type Database, inTransaction, limitLockWait, query, sql } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 
-/** The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects where Postgres has no such configuration. */
+/**
+ * The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects where Postgres has no
+ * such configuration.
+ */
 async function fullName(db: Database, name: string): Promise<string> {
   const rows = await query(
     db,
@@ -18,8 +21,8 @@ async function fullName(db: Database, name: string): Promise<string> {
 }
 
 /**
- * Has `reporting.search` find words in the language SEARCH_LANGUAGE, and returns whether that changed. Meanwhile, texts and
- * transcripts are read, and those that are to be stored wait. Rejects where Postgres has no such configuration.
+ * Has `reporting.search` find words in the language SEARCH_LANGUAGE, and returns whether that changed. Meanwhile, texts
+ * and transcripts are read, and those that are to be stored wait. Rejects where Postgres has no such configuration.
  */
 export async function setSearchLanguage(db: Database, name: string): Promise<boolean> {
   const language = await fullName(db, name);

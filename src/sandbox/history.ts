@@ -78,13 +78,13 @@ function createRecentEntries<Entry>(capacity: number) {
 
 /** One POST of a send, with its status and its charge. */
 export interface SendRecord extends Omit<SendAnswer, 'status'> {
-  /** Null for a charge whose answer was not sent, or was sent before the last start of the sandbox. */
+  /** Null for a charge whose answer wasn't sent, or was sent before the last start of the sandbox. */
   status: number | null;
   /** Dollars; 0 when nothing was charged. */
   totalPrice: number;
 }
 
-/** The latest sends, oldest first: every answered POST, and every charge, also one whose answer was not sent. */
+/** The latest sends, oldest first: every answered POST, and every charge, also one whose answer wasn't sent. */
 export function sendRecords(
   { charges }: Pick<Store, 'charges'>,
   { sends }: Pick<History, 'sends'>,

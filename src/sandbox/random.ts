@@ -53,7 +53,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A separate seed for a purpose, so that one more draw there does not change the values elsewhere. */
+/** A separate seed for a purpose, so that one more draw there doesn't change the values elsewhere. */
 export function deriveSeed(seed: number, purpose: string): number {
   let hash = 2166136261 ^ seed;
   for (let index = 0; index < purpose.length; index++) {

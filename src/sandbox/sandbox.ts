@@ -83,7 +83,7 @@ export const defaultSandboxPort = 4010;
 const apiKey = 'sandbox-key';
 const defaultTrafficMs = 1_500;
 
-/** Starts the sandbox. Rejects when it cannot listen on the port or open the data folder. */
+/** Starts the sandbox. Rejects when it can't listen on the port or open the data folder. */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { now = () => new Date(), traffic = false } = options;
   const { origin, journal } = openState(options, now);

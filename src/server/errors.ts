@@ -7,7 +7,7 @@ import type { Log } from '../shared/log.ts';
 import { html } from './html.ts';
 import { answerPage, link, privately, renderPage } from './page.ts';
 
-/** What the reader did wrong, or what is not there. The message is one sentence for the reader. */
+/** What the reader did wrong, or what isn't there. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
   readonly status: 400 | 404 | 409 | 502;
 
@@ -34,7 +34,10 @@ export function toldOf(error: unknown): { readonly status: number; readonly sent
   return { status: statusCode, sentence: statusCode < 500 ? String(message) : faultSentence };
 }
 
-/** Answers errors of all routes. Each failure of a route that is ours is logged once, because anybody can repeat the request. */
+/**
+ * Answers errors of all routes. Each failure of a route that is ours is logged once, because anybody can repeat the
+ * request.
+ */
 export function createErrorHandler(log: Log) {
   const failures = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -47,7 +50,9 @@ export function createErrorHandler(log: Log) {
   };
 }
 
-/** Answers with one sentence: a page for people, a line beside a CSV, JSON for programs. It says nothing of the account. */
+/**
+ * Answers with one sentence: a page for people, a line beside a CSV, JSON for programs. It says nothing of the account.
+ */
 export function sendSentence(
   request: FastifyRequest,
   reply: FastifyReply,

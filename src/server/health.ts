@@ -71,7 +71,10 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database:
 /** Milliseconds for which all clients share one overview. */
 const sharedMs = 1_000;
 
-/** The overview shared by the pages and metrics of one process, while it is taken and a second longer. Failures aren't kept. */
+/**
+ * The overview shared by the pages and metrics of one process, while it is taken and a second longer. Failures aren't
+ * kept.
+ */
 export function sharedOverview(context: Asked): () => Promise<Overview> {
   let latest: Promise<Overview> | undefined;
   const forget = () => {

@@ -61,7 +61,8 @@ export function registerHooks(scope: FastifyInstance, { inbox, isOurLine, tokens
     const { raw, headers, method, params } = request;
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
-    // Services and people request the URL to check that it exists; `doctor` posts to see whether deliveries get through.
+    // Services and people request the URL to check that it exists; `doctor` posts to see whether deliveries get
+    // through.
     if (method === 'HEAD' || (method === 'GET' && query === '') || query === 'probe')
       return reply.send({ ready: true });
     const arrivedAt = performance.now();

@@ -18,7 +18,9 @@ import { subjectOfRun } from './records/rule-runs.ts';
 import type { Condition } from './table.ts';
 import { outcomeWords } from './words.ts';
 
-/* Every list of the daemon. A new one is a declaration here: its page, CSV, JSON and `trunkline list` follow from it. */
+/*
+ * Every list of the daemon. A new one is a declaration here: its page, CSV, JSON and `trunkline list` follow from it.
+ */
 
 /** Options labelled with their value. */
 const named = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, value]));

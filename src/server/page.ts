@@ -27,8 +27,8 @@ export function serveAssets(app: FastifyInstance): void {
 }
 
 /**
- * Of what only whoever signed in may see: nobody stores it. Browsers run our script, use our style, play our media, and nothing
- * else. No other page can frame it. Forms must send an Origin, without which actions are refused.
+ * Of what only whoever signed in may see: nobody stores it. Browsers run our script, use our style, play our media, and
+ * nothing else. No other page can frame it. Forms must send an Origin, without which actions are refused.
  */
 export const privately = {
   'cache-control': 'no-store',
@@ -49,7 +49,7 @@ export interface Page {
   /** The title with markup. */
   readonly heading?: Html;
   readonly about?: Html | string | false | undefined;
-  /** The path of its entry in the menu. Without one, the page has no menu: for whoever has not signed in. */
+  /** The path of its entry in the menu. Without one, the page has no menu: for whoever hasn't signed in. */
   readonly current?: string | undefined;
   /** What an action that led here has done. */
   readonly done?: string | undefined;
@@ -178,8 +178,8 @@ export function soft(text: string | Html): Html {
 }
 
 /**
- * Asks for confirmation: what would happen, what has to be typed, and the answers with the address that each posts to. Works
- * without JavaScript. A live page doesn't refresh while the question is open.
+ * Asks for confirmation: what would happen, what has to be typed, and the answers with the address that each posts to.
+ * Works without JavaScript. A live page doesn't refresh while the question is open.
  */
 export function ask(
   label: string,

@@ -77,8 +77,8 @@ export async function createReceiver(
 const linesRefreshMs = 2_000;
 
 /**
- * Caches the account's lines, as mirrored, which tell the two parties of a text apart. While they are unknown, a reference
- * points at both possible threads.
+ * Caches the account's lines, as mirrored, which tell the two parties of a text apart. While they are unknown, a
+ * reference points at both possible threads.
  */
 function keepLines(db: Database, log: Log) {
   let lines: ReadonlySet<string> = new Set();

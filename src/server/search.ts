@@ -42,7 +42,10 @@ const shown = {
   },
 };
 
-/** The threads and calls of whoever has this number; or, if nobody has, a number with these digits; or a name with these words. */
+/**
+ * The threads and calls of whoever has this number; or, if nobody has, a number with these digits; or a name with these
+ * words.
+ */
 async function findCustomers(pages: Pages, typed: string): Promise<Table> {
   const whole = typedNumber(typed, { orShortCode: true, orUnassigned: true });
   const exact = 'number' in whole && (await readCustomers(pages, among(spellingsOf(whole.number))));

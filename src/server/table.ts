@@ -48,7 +48,7 @@ export async function readTable({ db, pool }: Pages, statement: RawBuilder<unkno
   return { columns: columnsOf(fields), rows };
 }
 
-/** How a page shows the columns of a table, where their names and types do not say it. */
+/** How a page shows the columns of a table, where their names and types don't say it. */
 export interface Shown {
   /** Columns that only programs get. */
   readonly hidden?: readonly string[];
@@ -109,9 +109,9 @@ export function csvOf(table: Table): string {
 }
 
 /**
- * Values that a spreadsheet would take for a formula get a leading apostrophe: at the start of a value, and after `;`, a
- * tab or a line break, where a spreadsheet with that separator starts a cell. Full-width signs count too, because some
- * spreadsheets normalise them.
+ * Values that a spreadsheet would take for a formula get a leading apostrophe: at the start of a value, and after `;`,
+ * a tab or a line break, where a spreadsheet with that separator starts a cell. Full-width signs count too, because
+ * some spreadsheets normalise them.
  */
 export function csvOfLines(lines: readonly (readonly (string | null)[])[]): string {
   const field = (value: string | null) => {

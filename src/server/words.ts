@@ -10,7 +10,7 @@ export function unitOf(column: string): { name: string; unit: Unit } {
   return name === undefined ? { name: column, unit: '' } : { name, unit: units[suffix as keyof typeof units] };
 }
 
-/** Columns of many views whose names are not those of people. */
+/** Columns of many views whose names aren't those of people. */
 const headings: Readonly<Record<string, string>> = {
   ...{ local_date: 'Day', from_date: 'From', started_at: 'Time', call_started_at: 'Time', sent_at: 'Time' },
   ...{ external_number: 'Number', caller_name: 'Name', account_number: 'Our number' },

@@ -11,8 +11,9 @@ export interface Backoff {
 }
 
 /**
- * Milliseconds to wait before retry number `retry` (from 1). `askedMs` is a wait that the server asked for (Retry-After):
- * the result is never shorter, and jitter lengthens it by at most `firstMs`, so that clients do not return all at once.
+ * Milliseconds to wait before retry number `retry` (from 1). `askedMs` is a wait that the server asked for
+ * (Retry-After): the result is never shorter, and jitter lengthens it by at most `firstMs`, so that clients don't
+ * return all at once.
  */
 export function backoffMs(
   { firstMs, maxMs, factor = 2, jitter = 0 }: Backoff,

@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Beat {
   /** Milliseconds, from any start. */
   now(): number;
-  /** Calls `run` after `ms` milliseconds unless the returned function is called first. `loop` names a loop's next round. */
+  /**
+   * Calls `run` after `ms` milliseconds unless the returned function is called first. `loop` names a loop's next round.
+   */
   after(ms: number, run: () => void, loop?: string): () => void;
   /** How long a row in Postgres waits in place of `ms` milliseconds: as long, or in hurried tests not so long. */
   ms(ms: number): number;

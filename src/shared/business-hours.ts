@@ -69,8 +69,8 @@ export function localTime(at: Date, timeZone: string): { readonly date: string; 
 }
 
 /**
- * The instant of a local time, in minutes since midnight. When clocks go back, the first of the two; when they go forward, a
- * skipped time counts as if they had not.
+ * The instant of a local time, in minutes since midnight. When clocks go back, the first of the two; when they go
+ * forward, a skipped time counts as if they hadn't.
  */
 export function instantOf(date: string, minutes: number, timeZone: string): Date {
   const wall = Date.parse(`${date}T00:00:00Z`) + minutes * minuteMs;

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { isOfEnvFile } from './env-file.ts';
 
 /**
- * What a user types to run Trunkline. npm finds the program both in a checkout and in an installed package. The container image
- * sets its own name (TRUNKLINE_COMMAND). Where npm fails, this is the path of the program.
+ * What a user types to run Trunkline. npm finds the program both in a checkout and in an installed package. The
+ * container image sets its own name (TRUNKLINE_COMMAND). Where npm fails, this is the path of the program.
  */
 export const commandName =
   process.env.TRUNKLINE_COMMAND ||
   (canRunNpm() ? 'npx trunkline' : `node ${fileURLToPath(new URL('../trunkline.cjs', import.meta.url))}`);
 
-/** npm writes to the home folder, which a random user or a read-only disk does not allow. */
+/** npm writes to the home folder, which a random user or a read-only disk doesn't allow. */
 function canRunNpm(): boolean {
   try {
     accessSync(homedir(), constants.W_OK);
@@ -23,7 +23,7 @@ function canRunNpm(): boolean {
 }
 
 /**
- * A command for use in a sentence, as the user types it. Names DATA_DIR where the command would not find a running
+ * A command for use in a sentence, as the user types it. Names DATA_DIR where the command wouldn't find a running
  * `start` without it.
  */
 export function toType(words: string): string {

@@ -3,9 +3,9 @@ const maxCellLength = 32_767;
 const maxCells = 200;
 
 /**
- * The rows of CSV (RFC 4180), each with the line on which it begins. Empty lines are left out. `cells` is undefined for a row
- * with a wrong quote, a cell of more than 32,767 characters, or more than 200 cells; reading goes on with the next line. Takes time
- * that is linear in the length of the text.
+ * The rows of CSV (RFC 4180), each with the line on which it begins. Empty lines are left out. `cells` is undefined for
+ * a row with a wrong quote, a cell of more than 32,767 characters, or more than 200 cells; reading goes on with the
+ * next line. Takes time that is linear in the length of the text.
  */
 export function* csvRows(
   given: string,

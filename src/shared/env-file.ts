@@ -5,8 +5,8 @@ import { loadEnvFile } from 'node:process';
 let loaded: { readonly path: string; readonly names: ReadonlySet<string> } | undefined;
 
 /**
- * Loads the variables of a `.env` in the current folder that the shell doesn't set. Not in a test (NODE_ENV=test), which
- * must not act on the account of whoever runs it.
+ * Loads the variables of a `.env` in the current folder that the shell doesn't set. Not in a test (NODE_ENV=test),
+ * which must not act on the account of whoever runs it.
  */
 export function loadOwnEnvFile(): void {
   const path = resolve('.env');

@@ -62,7 +62,10 @@ function diffLines(before: readonly string[], after: readonly string[]): DiffLin
   return [...result, ...same.slice(newEnd)];
 }
 
-/** How many lines the rests of both texts have in common from two places on, in order. Undefined if the texts are too long. */
+/**
+ * How many lines the rests of both texts have in common from two places on, in order. Undefined if the texts are too
+ * long.
+ */
 function commonLengths(
   before: readonly string[],
   after: readonly string[],

@@ -70,8 +70,8 @@ const typedAlone = /^[+(\s\p{Cf}]{0,9}[\p{Nd}\s\p{Cf}\p{Pd}\u2212()[\]./_\u00b7\
 const beforeTyped = /^\s*(?:'|tel:|sms:)/i;
 const exitCode = /^(?:0011|011|00)(?=[1-9])/;
 /**
- * A decimal; digits behind a whole number, which only a dash may join (an extension in Germany); digits and a slash behind a local
- * number; two local numbers.
+ * A decimal; digits behind a whole number, which only a dash may join (an extension in Germany); digits and a slash
+ * behind a local number; two local numbers.
  */
 const moreThanOne =
   /^\D*\d{7,}\.\d|\d{10,}[^\d\p{Pd}]+\d|(?:\d[^\d/]*){7}\/\D*\d|(?:\d[^\d\s]*){7}\s\D*(?:\d[^\d\s]*){7}/u;
@@ -87,9 +87,9 @@ interface TypedOptions {
 }
 
 /**
- * Reads one phone number as people and spreadsheets write it, at every door: normalised like the service does. Refuses what may be
- * another number than was meant. `orShortCode` allows 4 to 6 digits too; `orUnassigned` numbers that
- * nobody can have, which a caller can show and the mirror then holds.
+ * Reads one phone number as people and spreadsheets write it, at every door: normalised like the service does. Refuses
+ * what may be another number than was meant. `orShortCode` allows 4 to 6 digits too; `orUnassigned` numbers that nobody
+ * can have, which a caller can show and the mirror then holds.
  */
 export function typedNumber(typed: string, options: TypedOptions = {}): TypedNumber {
   const found = readTyped(typed, options);
@@ -137,7 +137,10 @@ const writtenTwice: readonly { readonly pattern: RegExp; readonly forms: readonl
   })),
 ];
 
-/** The forms of one number that differ in a digit of its country for mobiles, itself among them; the first is always the same. */
+/**
+ * The forms of one number that differ in a digit of its country for mobiles, itself among them; the first is always the
+ * same.
+ */
 export function sameNumbers(number: string): readonly string[] {
   const { pattern, forms } = writtenTwice.find((each) => each.pattern.test(number)) ?? {};
   return pattern && forms ? forms.map((form) => number.replace(pattern, form)) : [number];
@@ -153,8 +156,9 @@ const shortestNational = 8;
 const trunkPrefixes: Readonly<Record<string, string>> = { 7: '8', 36: '06', 375: '8' };
 
 /**
- * All digit sequences that mean a number, normalised: the number itself, with and without its country's digit for mobiles, with an
- * exit code, with a 0 after the country code, and in its national form. Whatever compares numbers of people compares these.
+ * All digit sequences that mean a number, normalised: the number itself, with and without its country's digit for
+ * mobiles, with an exit code, with a 0 after the country code, and in its national form. Whatever compares numbers of
+ * people compares these.
  */
 export function spellingsOf(number: string): string[] {
   return [...new Set([number, ...sameNumbers(number).flatMap(spelled).map(normalizeNumber)])];

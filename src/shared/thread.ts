@@ -38,7 +38,10 @@ export function typedThreadKey(text: string): string | undefined {
   return threadKey({ line, number, participants: others.length > 1 ? others : [] });
 }
 
-/** The number of a party. The service sends some that nobody can have, such as `5556001`: these are taken as they are listed. */
+/**
+ * The number of a party. The service sends some that nobody can have, such as `5556001`: these are taken as they are
+ * listed.
+ */
 function partyOf(text: string): string | undefined {
   if (/^\d{3,15}$/.test(text) && text.length !== 10) return text;
   const typed = typedNumber(text);

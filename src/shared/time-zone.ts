@@ -1,6 +1,9 @@
 import { nearest } from './suggestions.ts';
 
-/** Zones that abbreviations mean. JavaScript and Postgres read some of them as others (`BST` as Dhaka), or without summer time. */
+/**
+ * Zones that abbreviations mean. JavaScript and Postgres read some of them as others (`BST` as Dhaka), or without
+ * summer time.
+ */
 const abbreviations = new Map(
   `EST America/New_York, EDT America/New_York, ET America/New_York, CDT America/Chicago, CT America/Chicago, MST America/Denver,
   MDT America/Denver, MT America/Denver, PDT America/Los_Angeles, PT America/Los_Angeles, AST America/Halifax, ADT America/Halifax,
@@ -10,12 +13,12 @@ const abbreviations = new Map(
     .map((each) => each.split(' ') as [string, string]),
 );
 
-/** Names that JavaScript knows, and Postgres does not. */
+/** Names that JavaScript knows, and Postgres doesn't. */
 const oldNames = /^(?:US\/Pacific-New|Canada\/East-Saskatchewan|SystemV\/.*)$/i;
 
 /**
- * What to write instead of the name of a time zone. Undefined for one that can be used: `UTC`, or the name of a place. A name
- * without a slash is an abbreviation or an old name; each program reads these in its own way.
+ * What to write instead of the name of a time zone. Undefined for one that can be used: `UTC`, or the name of a place.
+ * A name without a slash is an abbreviation or an old name; each program reads these in its own way.
  */
 export function zoneRemedy(name: string): string | undefined {
   const known = canonical(name);

@@ -58,7 +58,9 @@ export const isOpenAt = (moment: string) => `exists (
   select from reporting.open_hours h where h.schedule = s.schedule
     and h.opens_at > ${moment} - interval '2 days' and h.opens_at <= ${moment} and ${moment} < h.closes_at)`;
 
-/** The columns of a roll-up, as its migration declares them. `changed_at` is no value: it says when the others changed. */
+/**
+ * The columns of a roll-up, as its migration declares them. `changed_at` is no value: it says when the others changed.
+ */
 interface Columns {
   readonly keys: readonly string[];
   readonly values: readonly string[];
@@ -95,8 +97,8 @@ interface Replacement {
 }
 
 /**
- * Replaces a part of a rollup, but only writes what differs: most rows of a busy day don't change. They are compared before the
- * insert: a conflict would lock each row, which writes to it too.
+ * Replaces a part of a rollup, but only writes what differs: most rows of a busy day don't change. They are compared
+ * before the insert: a conflict would lock each row, which writes to it too.
  */
 export async function replaceRows(
   tx: Transaction,

@@ -1,7 +1,7 @@
 import { query, relation, sql, type Transaction } from '../../db/database.ts';
 import { UserError } from '../../shared/errors.ts';
 
-/** Some changes could not be added to the rollups. All others were, and these are retried automatically. */
+/** Some changes couldn't be added to the rollups. All others were, and these are retried automatically. */
 export class NotRolledUp extends UserError {
   constructor(troubles: readonly string[]) {
     const some = troubles.slice(0, 5).join('; ');
@@ -12,7 +12,7 @@ export class NotRolledUp extends UserError {
   }
 }
 
-/** Something that could not be rolled up completely: a day of calls or texts, by its start, or a conversation. */
+/** Something that couldn't be rolled up completely: a day of calls or texts, by its start, or a conversation. */
 export type Trouble =
   | { readonly kind: 'calls' | 'texts'; readonly bucketAt: Date; readonly error: Error }
   | { readonly kind: 'thread'; readonly conversationId: string; readonly error: Error };
@@ -28,7 +28,7 @@ export interface SetAside {
 const retryDelay = (tries: string) =>
   sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
 
-/** Records what could not be rolled up, to be retried when due. */
+/** Records what couldn't be rolled up, to be retried when due. */
 export function setAside(tx: Transaction, trouble: Trouble): Promise<SetAside[]> {
   const failed = relation('f', [trouble], {
     kind: 'text',

@@ -43,8 +43,8 @@ const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at 
 const seconds = (length: string) => `case when ${length} > 2147483647 then 2147483647 else ${length} end::integer`;
 
 /**
- * The turns of conversations, derived from the messages that reached somebody. Time, message and sender of a person's reply are
- * kept as one value.
+ * The turns of conversations, derived from the messages that reached somebody. Time, message and sender of a person's
+ * reply are kept as one value.
  */
 const freshTurns = `
   with texts as (

@@ -37,7 +37,7 @@ function legCallId(call: Call, leg: Leg): string {
   return transfer === undefined ? call.id : uniqueIdOf(call, transfer);
 }
 
-/** Assumed: the specification does not show all fields of a leg. */
+/** Assumed: the specification doesn't show all fields of a leg. */
 function legResource(call: Call, leg: Leg, index: number) {
   const begin = (call.start + leg.offset) * 1000;
   const before = call.legs[index - 1];

@@ -203,7 +203,7 @@ function mark(messages: MessageTable, message: Message, reader: Reader, read: bo
   return after === message ? message : messages.put(after);
 }
 
-/** Answers have times in whole seconds: a message in the same second as a whole-second `since` is not after it. */
+/** Answers have times in whole seconds: a message in the same second as a whole-second `since` isn't after it. */
 function endOfSecond(moment: number): number {
   return moment % 1000 === 0 ? moment + 999 : moment;
 }

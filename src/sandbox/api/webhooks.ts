@@ -29,7 +29,10 @@ const changeBody = z.strictObject(fields).partial();
 const read = { scope: 'webhooks:read' } as const;
 const write = { scope: 'webhooks:write' } as const;
 
-/** Webhook subscriptions (4.7). Create, read one, enable, delete and the list of types are assumed: the specification does not show them. */
+/**
+ * Webhook subscriptions (4.7). Create, read one, enable, delete and the list of types are assumed: the specification
+ * doesn't show them.
+ */
 export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
   const { subscriptions } = store;
 

@@ -25,7 +25,7 @@ export type Faults = ReturnType<typeof createFaults>;
 
 /**
  * The faults in force. The same seed, faults and requests give the same failures: each fault has its own random source,
- * so that adding one does not change when the others apply.
+ * so that adding one doesn't change when the others apply.
  */
 export function createFaults(seed: number) {
   const operations = new Set<string>();

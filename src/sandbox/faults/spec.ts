@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { eventTypes } from '../account.ts';
 
 /**
- * The faults that the service can have; several apply together. TLS and DNS fail before a request reaches the service, so
- * no fault stands for them: point the client at a name that does not resolve, or at `https://` of this port.
+ * The faults that the service can have; several apply together. TLS and DNS fail before a request reaches the service,
+ * so no fault stands for them: point the client at a name that doesn't resolve, or at `https://` of this port.
  */
 
 /** Up to the longest delay of a timer. */
 const milliseconds = z.int().min(0).max(2_147_483_647);
-/** Before: the request is not processed. After: the request is processed, and its own answer is lost. */
+/** Before: the request isn't processed. After: the request is processed, and its own answer is lost. */
 const when = z.enum(['before', 'after']);
 
 /** How often a fault applies, whatever it does. */

@@ -100,7 +100,7 @@ ${choices}<button name="decision" value="deny" formnovalidate>Deny</button>
   );
 }
 
-/** The page for a request whose redirect URI cannot be trusted. */
+/** The page for a request whose redirect URI can't be trusted. */
 export function refusalPage(message: string): string {
   return page(
     'This login cannot continue',

@@ -113,8 +113,8 @@ function answerError(error: FastifyError | Error, reply: FastifyReply): FastifyR
 }
 
 /**
- * Records each request of the routes registered after it, also when a fault loses the answer: the status is the one that
- * would have arrived. OAuth queries hold secrets, so they are left out.
+ * Records each request of the routes registered after it, also when a fault loses the answer: the status is the one
+ * that would have arrived. OAuth queries hold secrets, so they are left out.
  */
 function recordRequests(
   app: FastifyInstance,

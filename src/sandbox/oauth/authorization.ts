@@ -17,7 +17,7 @@ export const addresses = {
   token: '/api/v1/oauth/token',
 } as const;
 
-/** Why the address is not allowed as a redirect URI (5.3); undefined when it is. */
+/** Why the address isn't allowed as a redirect URI (5.3); undefined when it is. */
 export function redirectProblem(uri: string, { redirectHosts }: AccountSettings): string | undefined {
   if (!URL.canParse(uri)) return 'is not an address';
   const { protocol, hostname, username, password } = new URL(uri);
@@ -49,7 +49,7 @@ interface AuthorizationRequest {
 
 type ReadRequest =
   | { outcome: 'valid'; request: AuthorizationRequest }
-  /** No redirect: the client or its redirect URI is not known. */
+  /** No redirect: the client or its redirect URI isn't known. */
   | { outcome: 'untrusted'; message: string }
   /** Redirect with an error. */
   | { outcome: 'refused'; redirectUri: string; state: string | undefined; error: OAuthErrorCode; description: string };

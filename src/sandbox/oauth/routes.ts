@@ -9,7 +9,9 @@ import { settingsOf } from '../store/store.ts';
 import { addresses, authorizationRoutes, redirectProblem } from './authorization.ts';
 import { OAuthError, type OAuthErrorCode, redeemCode, redeemRefreshToken, type TokenAnswer } from './tokens.ts';
 
-/** Answers errors of the request in the format of RFC 6749, invalid input with the code `unreadable`. Rethrows others. */
+/**
+ * Answers errors of the request in the format of RFC 6749, invalid input with the code `unreadable`. Rethrows others.
+ */
 function oauthErrors(unreadable: OAuthErrorCode) {
   return (error: FastifyError | Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const code = error instanceof OAuthError ? error.code : unreadable;

@@ -91,7 +91,9 @@ interface CodeExchange {
   redirectUri: string;
 }
 
-/** Throws `OAuthError` when the code is unknown, used, expired, or does not belong to the client, address or verifier. */
+/**
+ * Throws `OAuthError` when the code is unknown, used, expired, or doesn't belong to the client, address or verifier.
+ */
 export function redeemCode(store: GrantTables, exchange: CodeExchange, now: number): TokenAnswer {
   const code = store.codes.get(exchange.code);
   if (code === undefined || code.clientId !== exchange.clientId)

@@ -103,7 +103,7 @@ export function generateTranscript(call: Call, leg: Leg, uniqueId: string): Tran
   const template = callTemplateOf(call);
   const random = createRandom(deriveSeed(call.transcriptSeed, String(leg.sequence)));
   const agent = leg.to.type === 'user' ? leg.to : leg.from;
-  // Speaker numbers do not show who the agent is.
+  // Speaker numbers don't show who the agent is.
   const agentSpeaker = random.int(0, 1);
   const segments = random.chance(0.03) ? [] : conversation(random, template, leg.talkSeconds, agentSpeaker);
   const hasSummary = isSummarized(call, leg);

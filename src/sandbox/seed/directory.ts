@@ -49,7 +49,7 @@ export interface Group {
   members: User[];
 }
 
-/** The company: users, lines, groups and customers. It follows from the seed and does not change. */
+/** The company: users, lines, groups and customers. It follows from the seed and doesn't change. */
 export interface Directory {
   users: User[];
   lines: Line[];

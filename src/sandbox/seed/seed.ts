@@ -51,7 +51,7 @@ export function directoryOf(origin: Origin): Directory {
   return generateDirectory(createRandom(deriveSeed(origin.seed, 'directory')), customers);
 }
 
-/** Fills an empty store with the history before the origin's start. The journal does not record it. */
+/** Fills an empty store with the history before the origin's start. The journal doesn't record it. */
 export function seedStore(store: Store, origin: Origin, directory: Directory): void {
   for (const user of directory.users) store.users.load(user);
   for (const line of directory.lines) store.lines.load(line);

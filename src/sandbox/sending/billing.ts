@@ -40,7 +40,7 @@ const budgets = {
 
 /**
  * Counts the segments of an sms (2.4), 0 for empty text. One character outside GSM-7 switches the whole text to UCS-2,
- * where a character costs its UTF-16 code units: an emoji 2, `€` and `[` only 1. The text is not trimmed or normalized.
+ * where a character costs its UTF-16 code units: an emoji 2, `€` and `[` only 1. The text isn't trimmed or normalized.
  */
 export function countSegments(text: string): SegmentCount {
   const characters = [...text];
@@ -64,7 +64,7 @@ interface Billing {
   units: number;
   /** Dollars; 0 when nothing was sent. */
   totalPrice: number;
-  /** Recipients reached; it does not multiply the price. */
+  /** Recipients reached; it doesn't multiply the price. */
   recipientCount: number;
   skippedCount: number;
 }
@@ -83,8 +83,8 @@ export interface Recipients {
 }
 
 /**
- * Splits `to` into reached and skipped recipients (2.3, 2.4). An opted-out number is `opted_out` at each occurrence; any
- * other is reached once and then a `duplicate`. Text that is not a phone number is `invalid`, not an error.
+ * Splits `to` into reached and skipped recipients (2.3, 2.4). An opted-out number is `opted_out` at each occurrence;
+ * any other is reached once and then a `duplicate`. Text that isn't a phone number is `invalid`, not an error.
  * `isOptedOut` gets the normalized number: whether it replied STOP to the sending line.
  */
 export function selectRecipients(to: readonly string[], isOptedOut: (number: string) => boolean): Recipients {
@@ -105,7 +105,7 @@ function isDialable(number: string): boolean {
   return number.startsWith('1') ? /^1[2-9]\d{9}$/.test(number) : /^[2-9]\d{7,14}$/.test(number);
 }
 
-/** The number of distinct recipients (2.2). A text that does not normalize counts as supplied. */
+/** The number of distinct recipients (2.2). A text that doesn't normalize counts as supplied. */
 export function countDistinct(to: readonly string[]): number {
   return new Set(to.map((supplied) => normalizeNumber(supplied) ?? supplied)).size;
 }
@@ -141,9 +141,9 @@ export interface PricedSend {
 }
 
 /**
- * Prices one send (2.3, 2.4). One reached recipient without attachments is an sms, charged per segment; anything else is
- * an mms, charged once at the highest rate of the reached recipients. Skipped recipients need no rate.
- * Assumed: when all are skipped, `type` is that of the send with all of them reached.
+ * Prices one send (2.3, 2.4). One reached recipient without attachments is an sms, charged per segment; anything else
+ * is an mms, charged once at the highest rate of the reached recipients. Skipped recipients need no rate. Assumed: when
+ * all are skipped, `type` is that of the send with all of them reached.
  */
 export function priceSend({ recipients: { reached, skipped }, text, attachmentCount, rates }: PricedSend): Bill {
   const count = reached.length > 0 ? reached.length : countDistinct(skipped.map(({ to }) => to));

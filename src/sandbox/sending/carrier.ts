@@ -15,14 +15,16 @@ const changes: ReadonlyMap<string, 'out' | 'in'> = new Map([
 
 /**
  * Whether an inbound text opts its sender out of the line, or in again. The keyword must be the whole message, in any
- * case, with optional spaces and punctuation around it: " Stop. " opts out, "stop by at 5" does not.
+ * case, with optional spaces and punctuation around it: " Stop. " opts out, "stop by at 5" doesn't.
  */
 export function optOutChange(text: string): 'out' | 'in' | null {
   const word = /^[\p{P}\s]*([a-z]+)[\p{P}\s]*$/iv.exec(text)?.[1];
   return changes.get(word?.toLowerCase() ?? '') ?? null;
 }
 
-/** Applies the opt-out or opt-in of a text; deleting the text does not undo it. Those of seeded texts are not recorded. */
+/**
+ * Applies the opt-out or opt-in of a text; deleting the text doesn't undo it. Those of seeded texts aren't recorded.
+ */
 export function applyOptOut({ optOuts }: Pick<Store, 'optOuts'>, message: Message, isRecorded: boolean): void {
   const change = message.direction === 'in' ? optOutChange(message.text) : null;
   // In a group, the author of the text opts out.
@@ -63,7 +65,7 @@ export function receiveText(deps: CarrierDeps, message: Message, { announced = t
   return message;
 }
 
-/** Why a text is not delivered (2.6). Assumed: a group is blocked only when every recipient is. */
+/** Why a text isn't delivered (2.6). Assumed: a group is blocked only when every recipient is. */
 function blockReasonOf({ blocked }: Pick<Store, 'blocked'>, message: Message): string | undefined {
   const blocks = recipientsOf(message).map((number) => blocked.get(pairKey({ line: message.line, number })));
   return blocks.every((block) => block !== undefined) ? blocks[0]?.reason : undefined;

@@ -46,7 +46,7 @@ function contentProblem(content: string): string | undefined {
   return undefined;
 }
 
-/** The decoded size of standard base64 (RFC 4648, section 4); undefined when the text is not base64. */
+/** The decoded size of standard base64 (RFC 4648, section 4); undefined when the text isn't base64. */
 function decodedBytes(content: string): number | undefined {
   if (content.length % 4 !== 0) return undefined;
   const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;

@@ -8,7 +8,7 @@ export function createCallTable(record: RecordChange) {
   let sorted: Call[] = [];
   let nextSequence = firstSequence;
 
-  /** First position whose call is not before (start, sequence). */
+  /** First position whose call isn't before (start, sequence). */
   const position = (start: number, sequence: number) =>
     lowerBound(sorted, (call) => call.start < start || (call.start === start && call.sequence < sequence));
 

@@ -70,7 +70,7 @@ function createTimelines(keyOf: (message: Message) => string) {
   };
 }
 
-/** First position whose message is not before (sentAt, id). */
+/** First position whose message isn't before (sentAt, id). */
 function position(timeline: readonly Message[], sentAt: number, id: number): number {
   return lowerBound(timeline, (message) => message.sentAt < sentAt || (message.sentAt === sentAt && message.id < id));
 }
@@ -105,10 +105,10 @@ export function createMessageTable(record: RecordChange) {
 
   return {
     ...table,
-    /** Messages of one thread, oldest first; the order of `parties` does not matter. */
+    /** Messages of one thread, oldest first; the order of `parties` doesn't matter. */
     thread: (line: string, parties: readonly string[]) => threads.of(threadKey(line, parties)),
     ofLine,
-    /** Number of messages of a line, optionally after a time (ms), that the reader has not read. */
+    /** Number of messages of a line, optionally after a time (ms), that the reader hasn't read. */
     unread: (line: string, reader: Reader, after?: number) =>
       ofLine(line, after).filter((message) => isUnread(message, reader)).length,
     threadCount: threads.size,

@@ -3,7 +3,7 @@ export type Change = { kind: string; key: string | number } & ({ put: object } |
 
 export type RecordChange = (change: Change) => void;
 
-/** Entities of one kind by key. `put` and `delete` are recorded in the journal; `load`, `unload` and `clear` are not. */
+/** Entities of one kind by key. `put` and `delete` are recorded in the journal; `load`, `unload` and `clear` aren't. */
 export interface Table<Key extends string | number, Entity extends object> {
   readonly kind: string;
   size(): number;
@@ -77,7 +77,7 @@ export function createTable<Key extends string | number, Entity extends object>(
   };
 }
 
-/** The first index of a sorted list whose item is not before the wanted position. */
+/** The first index of a sorted list whose item isn't before the wanted position. */
 export function lowerBound<Item>(sorted: readonly Item[], isBefore: (item: Item) => boolean): number {
   let low = 0;
   let high = sorted.length;

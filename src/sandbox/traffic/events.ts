@@ -52,7 +52,7 @@ export interface SmsMade {
 
 type TextDeps = CarrierDeps & Pick<Context, 'directory'>;
 
-/** Receives or sends a text, with its webhooks and receipt. Throws a 400 for a field that the account does not know. */
+/** Receives or sends a text, with its webhooks and receipt. Throws a 400 for a field that the account doesn't know. */
 export function simulateSms(deps: TextDeps, event: z.output<typeof smsEvent>): SmsMade {
   const { store, directory, random, now } = deps;
   const { line = random.pick(store.lines.values()).number } = event;
@@ -84,7 +84,7 @@ export function simulateSms(deps: TextDeps, event: z.output<typeof smsEvent>): S
   return { id: message.id, line, number: message.number, participants };
 }
 
-/** One party is not a group. */
+/** One party isn't a group. */
 function partiesOf(participants: readonly string[], number: string | undefined): string[] {
   const distinct = [...new Set(number === undefined ? participants : [...participants, number])].sort();
   return distinct.length > 1 ? distinct : [];
@@ -153,7 +153,7 @@ function changedCall({ store }: CallDeps, callId: string, { status, recorded, sh
   };
 }
 
-/** A call that is not in the history yet. Without a start time it ends now. */
+/** A call that isn't in the history yet. Without a start time it ends now. */
 export function draftCall(deps: CallDeps, order: CallOrder): Call {
   const { store, now } = deps;
   const options = { ...order, customer: customerOf(deps, order), group: groupOf(deps, order.group) };

@@ -24,8 +24,8 @@ interface DispatcherDeps {
 const timeoutMs = 5_000;
 
 /**
- * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted) |
- * dropped (a fault) | cut (the sandbox was closed or reset). Deliveries do not survive a restart.
+ * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted)
+ * | dropped (a fault) | cut (the sandbox was closed or reset). Deliveries don't survive a restart.
  */
 export function createDispatcher(deps: DispatcherDeps) {
   const { store, faults, history, timers, now, deliveryRetriesMs = [1_000, 5_000, 30_000] } = deps;

@@ -8,7 +8,10 @@ import { asks, link } from '../page.ts';
 import { type Pages, readTable, renderTable, type Shown } from '../table.ts';
 import type { View } from './view.ts';
 
-/** Shown above the list of runs: the rules in force, what each did in the span of the list, its cost and what people answered. */
+/**
+ * Shown above the list of runs: the rules in force, what each did in the span of the list, its cost and what people
+ * answered.
+ */
 export async function aboveRules(pages: Pages, { view, query }: { view: View; query: Parameters }): Promise<Html> {
   const { db } = pages;
   const inForce = await readInForce(db);
@@ -39,7 +42,10 @@ export async function aboveRules(pages: Pages, { view, query }: { view: View; qu
 <p class="note">${link(`/rules/history/${version}`, `Version ${version}`)} is in force, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. RULES_MODE is ${allowed}. What each rule did is of the time below.</p>`;
 }
 
-/** The rules in force, each with its days in the span of an address, whole days; a text counts on the day it was planned. */
+/**
+ * The rules in force, each with its days in the span of an address, whole days; a text counts on the day it was
+ * planned.
+ */
 function inForceIn(query: Parameters, zone: string) {
   const dayEnd = sql`(reporting.day_start(o.local_date + 1) - interval '1 microsecond')`;
   const isIn = sql.join([sql`true`, ...within(rangeOf(query, 'week'), dayEnd, zone)], sql` and `);

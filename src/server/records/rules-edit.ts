@@ -20,7 +20,10 @@ import { renderDifference } from './rules-version.ts';
 import { simulateDraft } from './simulation.ts';
 import type { View } from './view.ts';
 
-/* The page on which a support lead changes the rules. It works without JavaScript, and each answer has the text as typed. */
+/*
+ * The page on which a support lead changes the rules. It works without JavaScript, and each answer has the text as
+ * typed.
+ */
 
 /** Maximum characters of the rules on the page: far more than people write by hand. */
 const maxLength = 200_000;
@@ -150,7 +153,7 @@ ${section(
   }
 }
 
-/** Why something was not done. */
+/** Why something wasn't done. */
 const refusalNote = (content: Html | string) => html`<div class="done refused" role="alert">${content}</div>`;
 
 const maxExcerpt = 160;

@@ -13,7 +13,7 @@ export interface Text extends Fields<'conversation_id' | 'message_id', string> {
   readonly direction: string | null;
   readonly sender: string | null;
   readonly sent_at: Date | null;
-  /** Of a text that was not sent yet. */
+  /** Of a text that wasn't sent yet. */
   readonly scheduled_at: Date | null;
   /** Null while texts are hidden, and after their removal. */
   readonly body: string | null;

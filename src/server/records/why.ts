@@ -35,7 +35,7 @@ interface Asked {
 
 const noRules = parseRules('rules: []', { file: 'no rules', timeZone: undefined });
 
-/** Why rules did, or did not, act on a text or ended call: what each decides about it, and did. Throws `BadAddress`. */
+/** Why rules did, or didn't, act on a text or ended call: what each decides about it, and did. Throws `BadAddress`. */
 export async function explanationPage(tx: Transaction, id: string, { view, rules }: Asked): Promise<RecordPage> {
   const isCall = isCallId(id);
   const choice: Choice = isCall ? { callId: id } : { messageId: idOf(id) };
@@ -76,7 +76,9 @@ async function keysOf(tx: Transaction, callId: string): Promise<string[]> {
   return [callId, ...(await query(tx, transcripts)).map(({ id }) => id)];
 }
 
-/** The rules that wait for this, and those that did but are not in force any more; first those that recorded something. */
+/**
+ * The rules that wait for this, and those that did but aren't in force any more; first those that recorded something.
+ */
 async function withFormer(tx: Transaction, rules: readonly RuleExplanation[], keys: string[]) {
   const former = (await pastRuns(tx, keys)).flatMap((past): RuleExplanation[] => {
     const { rule, on } = past;

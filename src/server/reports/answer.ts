@@ -56,7 +56,7 @@ export async function answerReport(
   const text = `with report as materialized (\n${query}\n) select * from report${beside} limit ${limit + 1}`;
   const { fields, rows } = await faulty(client, async () => {
     await client.query('select set_config(key, value, true) from json_each_text($1)', [JSON.stringify(settings)]);
-    // The extended protocol takes one statement, so a file cannot end the transaction.
+    // The extended protocol takes one statement, so a file can't end the transaction.
     const statement = { text, types: asTexts, queryMode: 'extended' } as const;
     return client.query<Row>(statement);
   });

@@ -4,7 +4,9 @@ import { formatValue, headingOf, unitOf } from '../words.ts';
 import type { Draw, Tone } from './file.ts';
 import { dayAfter, type Period, shortDay } from './period.ts';
 
-/* Pictures of a report as SVG, drawn on the server by Apache ECharts. What is under the pointer is told by its title. */
+/*
+ * Pictures of a report as SVG, drawn on the server by Apache ECharts. What is under the pointer is told by its title.
+ */
 
 const colors: Readonly<Record<Tone, string>> = {
   ...{ main: 'var(--accent)', second: 'var(--second)', good: 'var(--ok)', fair: 'var(--fair)' },
@@ -62,7 +64,7 @@ function drawSeries(drawn: Draw, answer: Table, { size, linkOf, ...about }: Abou
     const total = point.values.reduce<number>((sum, each) => sum + (each ?? 0), 0);
     return total === 0 ? null : (100 * value) / total;
   };
-  // A line ends before a day that is not over, unless there is no other.
+  // A line ends before a day that isn't over, unless there is no other.
   const isDrawn = (at: number, point: Point | undefined) =>
     drawnValue(at, point) !== null && (isAlone || point?.state !== 'open');
   const category = {

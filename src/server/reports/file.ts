@@ -71,7 +71,9 @@ export interface Figure {
 /** What is wrong with a file, or its query. */
 export class Fault extends BadAddress {}
 
-/** The files of folders, read again each time: a file that is added is a page. A later folder replaces a report by name. */
+/**
+ * The files of folders, read again each time: a file that is added is a page. A later folder replaces a report by name.
+ */
 export function readReports(folders: readonly string[]): Map<string, Report> {
   const reports = folders.filter(existsSync).flatMap((folder) =>
     readdirSync(folder)

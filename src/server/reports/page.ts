@@ -33,7 +33,7 @@ export interface Now {
   /** The first day with a text. Null: none. */
   readonly textsFrom: string | null;
   readonly areTextsComing: boolean;
-  /** Days of the period with an hour whose calls are not proven complete, and when the first of these begins. */
+  /** Days of the period with an hour whose calls aren't proven complete, and when the first of these begins. */
   readonly unprovenDays: readonly string[];
   readonly completeUntil: string | null;
   /** Missed calls of this day and later may still be returned. */
@@ -138,7 +138,7 @@ async function content(told: Told, choice: Choice, now: Now): Promise<Html[]> {
   ];
 }
 
-/** How many days a row of a report by day or by week is about. Undefined: its rows are not about days. */
+/** How many days a row of a report by day or by week is about. Undefined: its rows aren't about days. */
 function daysOfRows({ columns: [first], rows }: Answer): number | undefined {
   if (first?.type !== 'date') return undefined;
   return areDays(rows.map((row) => row[first.name] ?? null)) ? 1 : 7;
@@ -162,7 +162,7 @@ function linksOf({ report, target, now: answer }: Told, { period, chosen }: Choi
   };
 }
 
-/** Whether a day, or one of several days from it on, is not over or can still rise. */
+/** Whether a day, or one of several days from it on, isn't over or can still rise. */
 function statesOf({ isOf }: Report, { today, unprovenDays, returnsFrom }: Now) {
   return (day: string, count = 1): State => {
     const last = dayAfter(day, count - 1);

@@ -24,7 +24,9 @@ interface Route {
   Params: { readonly name: string };
 }
 
-/** Serves `/reports?days=30`, and `/reports/calls?from=2026-11-01&to=2026-11-21` and its CSV of each file of reports. */
+/**
+ * Serves `/reports?days=30`, and `/reports/calls?from=2026-11-01&to=2026-11-21` and its CSV of each file of reports.
+ */
 export function registerReports(
   app: FastifyInstance,
   { pool }: Pages,
@@ -91,7 +93,7 @@ export function registerReports(
 
 const selectDay = `select reporting.local_day(now())::text as today, time_zone as zone from reporting.params`;
 
-/** What is held at all; and of a period, the hours of calls that are not proven complete. */
+/** What is held at all; and of a period, the hours of calls that aren't proven complete. */
 const selectHeld = `
   with first as materialized (
     select min(from_at) as at from ops.coverage where stream = 'calls' and state = 'proven'
