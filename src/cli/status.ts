@@ -38,11 +38,10 @@ export async function showStatus(): Promise<Output> {
 
 /** The overview as text for a terminal: the verdict, what to do, and the kinds. */
 export function renderTable(overview: Overview): string {
-  const { takenAt } = overview;
+  const { takenAt, findings } = overview;
   const { level, sentence } = verdictOf(overview);
-  const checks = overview.findings;
-  const remedies = level === 'ok' ? [] : checks.slice(0, 1).map((worst) => labelled('   ', adviceOf(worst)));
-  const head = ['kind', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
+  const remedies = level === 'ok' ? [] : findings.slice(0, 1).map((worst) => labelled('   ', adviceOf(worst)));
+  const counts = ['due', 'later', 'history', 'unconfirmed', 'failing'] as const;
   const rows = targetKinds.map((kind) => {
     const fresh = known(overview.freshness, []).find((each) => each.kind === kind);
     const backlog = known(overview.backlog, []).find((each) => each.kind === kind);
@@ -51,80 +50,49 @@ export function renderTable(overview: Overview): string {
       `${kindNames[kind]}${parked ? ' (parked)' : ''}`,
       fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
       fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
-      backlog ? quantity(backlog.due) : '?',
       backlog?.oldestDueSeconds ? duration(backlog.oldestDueSeconds) : '',
-      backlog ? quantity(backlog.later) : '?',
-      backlog ? quantity(backlog.history) : '?',
-      backlog ? quantity(backlog.failing) : '?',
+      ...counts.map((count) => (backlog ? quantity(backlog[count]) : '?')),
     ];
   });
   return [
     sentence,
     ...remedies,
-    ...checks.slice(remedies.length).map((each) => labelled('  -', `${each.sentence} ${adviceOf(each)}`)),
+    ...findings.slice(remedies.length).map((each) => labelled('  -', `${each.sentence} ${adviceOf(each)}`)),
     '',
-    renderColumns(head, rows),
+    renderColumns(['kind', 'newest', 'read', 'oldest due', ...counts], rows),
     '',
     line('held', overview.holdings, (tables) =>
-      tables
-        .map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`)
-        .join(', '),
+      tables.map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`),
     ),
-    line('deliveries', overview.inbox, ({ types, unrecognized }) =>
-      [
-        ...types.map(
-          ({ type, lastHour, lastDay }) => `${type ?? 'no type'} ${quantity(lastHour)}/h ${quantity(lastDay)}/d`,
-        ),
-        `${quantity(unrecognized.count)} not recognized`,
-      ].join(', '),
-    ),
-    line('unconfirmed', overview.backlog, (kinds) => {
-      const waiting = kinds.filter(({ unconfirmed }) => unconfirmed > 0);
-      const words = waiting.map(({ kind, unconfirmed }) => `${kindNames[kind]} ${quantity(unconfirmed)}`);
-      return words.length === 0 ? 'nothing' : `${words.join(', ')}: known only from deliveries, read at a low rate`;
-    }),
-    line('compared', overview.completeness, ({ hours, lastDay, openGapCount, isFillingIn }) =>
-      [
-        `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
-        lastDay.reported > 0 &&
-          `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
-        openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
-        isFillingIn && `history is coming in: ${readFirst}`,
-      ]
-        .filter((each) => each !== false)
-        .join(', '),
-    ),
+    line('deliveries', overview.inbox, ({ types, unrecognized }) => [
+      ...types.map((of) => `${of.type ?? 'no type'} ${quantity(of.lastHour)}/h ${quantity(of.lastDay)}/d`),
+      `${quantity(unrecognized.count)} not recognized`,
+    ]),
+    line('compared', overview.completeness, ({ hours, lastDay, isFillingIn }) => [
+      `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+      lastDay.reported > 0 &&
+        `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
+      isFillingIn && `history is coming in: ${readFirst}`,
+    ]),
     line('processes', overview.processes, (processes) =>
-      processes.length === 0
-        ? 'none running'
-        : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
+      processes.map(({ role, rulesMode }) => (rulesMode === null ? role : `${role} (${rulesMode})`)),
     ),
     line('alerts', overview.alerts, ({ open }) =>
-      open.length === 0
-        ? 'none open'
-        : open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`).join(', '),
+      open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`),
     ),
-    line('sends', overview.sends, ({ control, counts, simulated, today, dailyMicros, passedCount }) =>
-      [
-        ...(control.isPaused ? [`paused (${control.reason})`] : []),
-        ...countWords(counts, simulated, passedCount).map(({ name, words }) => `${name} ${words}`),
-        `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
-      ].join(', '),
-    ),
-    line('queue', overview.queues, ({ backend, isReachable, waiting }) =>
-      [
-        `${backend}, ${isReachable ? 'reachable' : 'unreachable'}`,
-        ...queueNames.map((name) => `${name} ${waiting[name] == null ? '?' : quantity(waiting[name])}`),
-      ].join(', '),
-    ),
-    line(
-      'schema',
-      overview.schema,
-      ({ newestMigration, postgres }) => `${newestMigration ?? 'none'}, Postgres ${postgres}`,
-    ),
+    line('sends', overview.sends, ({ counts, simulated, today, dailyMicros, passedCount }) => [
+      ...countWords(counts, simulated, passedCount).map(({ name, words }) => `${name} ${words}`),
+      `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
+    ]),
+    line('queue', overview.queues, ({ backend, isReachable, waiting }) => [
+      `${backend}, ${isReachable ? 'reachable' : 'unreachable'}`,
+      ...queueNames.map((name) => `${name} ${waiting[name] == null ? '?' : quantity(waiting[name])}`),
+    ]),
+    line('schema', overview.schema, ({ newestMigration, postgres }) => [newestMigration, `Postgres ${postgres}`]),
   ].join('\n');
 }
 
-function line<T>(name: string, part: Part<T>, describe: (value: T) => string): string {
-  return labelled(name.padEnd(11), part.state === 'known' ? describe(part.value) : `could not be read: ${part.reason}`);
+function line<T>(name: string, part: Part<T>, wordsOf: (value: T) => readonly (string | false | null)[]): string {
+  const words = part.state === 'known' ? wordsOf(part.value) : [`could not be read: ${part.reason}`];
+  return labelled(name.padEnd(11), words.filter((each) => each !== false && each !== null).join(', ') || 'none');
 }
