@@ -11,7 +11,7 @@ export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_foun
 export type Effect = 'none' | 'unknown';
 
 /** A fault and its cure, in words of ours alone: they may be told anywhere. */
-export interface Meaning {
+interface Meaning {
   readonly sentence: string;
   readonly remedy: string;
 }

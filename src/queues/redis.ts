@@ -89,12 +89,6 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   };
 }
 
-/** A connection for other uses than queues. It reports no errors of its own: its commands fail. */
-export function connectRedis(url: string, extra: ConnectionOptions): Redis {
-  const { address, options } = parse(url);
-  return new Redis(address, { ...options, ...extra }).on('error', () => undefined);
-}
-
 /**
  * Accepts the same TLS parameters as DATABASE_URL: `sslrootcert=FILE` names the certificate authority, and
  * `sslmode=no-verify` (or `rejectUnauthorized=false`) accepts any certificate.
