@@ -36,7 +36,7 @@ const meanings = {
   unauthenticated: [
     'credential',
     'The service refuses the API key.',
-    'Set API_KEY to a key that is valid and not revoked.',
+    'Set API_KEY to a key that is valid and not revoked, in every process.',
   ],
   insufficient_scope: ['scope', 'The API key lacks a scope.', 'Grant it to the API key.'],
   permission_denied: [

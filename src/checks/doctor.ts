@@ -11,7 +11,7 @@ import {
   type Subscription,
 } from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
-import { accountRemedy, compareAccount } from '../credentials/account-check.ts';
+import { compareAccount } from '../credentials/account-check.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { describeRefusal } from '../db/refusals.ts';
@@ -247,7 +247,9 @@ async function probeApi(
   }
   const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
   if (otherAccount !== undefined) {
-    found.push(problem(`The account is not recognized: ${otherAccount}.`, accountRemedy));
+    found.push(
+      problem(`The account is not recognized: ${otherAccount}.`, meaningOf({ code: 'account_unrecognized' }).remedy),
+    );
   }
   const end = Math.ceil(Date.now() / 1_000);
   const recent = await probe('Calls', calls.search, () =>

@@ -146,15 +146,12 @@ export function createAccountCheck({
       await recordRecognized(db, known.at, isOwnSandbox);
       if (wasOther === true) log.info('The account is recognized again: reading resumes');
     } else if (wasOther !== true) {
-      log.error({ reason }, `Nothing is read, proven or sent: ${accountRemedy}`);
+      log.error({ reason }, `Nothing is read, proven or sent: ${meaningOf({ code: 'account_unrecognized' }).remedy}`);
     }
     wasOther = reason !== undefined;
     return reason;
   };
 }
-
-/** What to do when another account answers. */
-export const { remedy: accountRemedy } = meaningOf({ code: 'account_unrecognized' });
 
 async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Promise<void> {
   await query(
