@@ -85,8 +85,11 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
     add('Postgres', postgres.found);
     if (postgres.isUsable) add('Mirror', await checkHealth(settings, database, log));
     const asked = service ? await probeApi(service, db) : { found: [noApi] };
-    add('API', [...asked.found, ...(await compareClocks(serviceAheadMs, db))]);
-    add('Receiver', await probeReceiver(settings, asked.subscriptions, await isDelivered(db)));
+    add('API', asked.found);
+    if (serviceAheadMs !== undefined && postgres.aheadMs !== undefined) {
+      add('API', [compareClocks('the service', serviceAheadMs - postgres.aheadMs, 'Postgres', maxServiceSkewMs)]);
+    }
+    add('Receiver', await probeReceiver(settings, asked.subscriptions));
   } finally {
     await service?.close();
   }
@@ -107,10 +110,6 @@ async function probeSettings(settings: ReadySettings, db: Database): Promise<Wor
   ];
 }
 
-/** Whether subscriptions of ours are in place. */
-const isDelivered = async (db: Database): Promise<boolean> =>
-  (await query(db, sql`select from ops.subscription_watch where state = 'in_place'`).catch(() => [])).length > 0;
-
 /** The health checks of the status page. */
 async function checkHealth(settings: ReadySettings, database: OpenDatabase, log: Log): Promise<Words[]> {
   const { redisUrl, databaseUrl } = settings;
@@ -128,9 +127,6 @@ async function checkHealth(settings: ReadySettings, database: OpenDatabase, log:
   }
 }
 
-const oldestVersion = 150_000;
-const maxSkewSeconds = 2;
-
 interface Server {
   number: number;
   version: string;
@@ -138,33 +134,30 @@ interface Server {
   fsync: string;
   /** Standbys of the server that its commits do not wait for. */
   asynchronous: number;
-  readOnly: boolean;
   now: Date;
 }
 
-/** Probes the server. `isUsable`: it answers and has the schema, so the health checks can run. */
-async function probePostgres(db: Database): Promise<{ found: Words[]; isUsable: boolean }> {
+/** Probes the server. `isUsable`: it has the schema, so the health checks can run. `aheadMs`: its clock, of this machine's. */
+async function probePostgres(db: Database): Promise<{ found: Words[]; isUsable: boolean; aheadMs?: number }> {
   const began = Date.now();
-  let server: Server | undefined;
   try {
-    [server] = await query<Server>(
+    const [server] = await query<Server>(
       db,
       sql`select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
          current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
          (select count(*) from pg_stat_replication r where current_setting('synchronous_standby_names') = ''
            and not exists (select from pg_replication_slots s where s.active_pid = r.pid and s.slot_type = 'logical'))::int as asynchronous,
-         pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
          clock_timestamp() as now`,
     );
+    if (!server) return { found: [], isUsable: false };
+    const aheadMs = Number(server.now) - (began + Date.now()) / 2;
+    // If it can't be read, the health checks say so.
+    const isUsable = await isMigrated(db).catch(() => true);
+    const schema = isUsable ? ok('The schema has all migrations of this release.') : wordsOf(migrationsMissing);
+    return { found: [...judgeServer(server, aheadMs), schema, ...(await probeWrites(db))], isUsable, aheadMs };
   } catch (error) {
     return { found: [refusedBy(error)], isUsable: false };
   }
-  if (!server) return { found: [], isUsable: false };
-  const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
-  // If it can't be read, the health checks say so.
-  const isUsable = await isMigrated(db).catch(() => true);
-  const schema = isUsable ? ok('The schema has all migrations of this release.') : wordsOf(migrationsMissing);
-  return { found: [...judgeServer(server, skew), schema, ...(await probeWrites(db, server))], isUsable };
 }
 
 function refusedBy(error: unknown): Words {
@@ -175,9 +168,10 @@ function refusedBy(error: unknown): Words {
   );
 }
 
-/** The settings of the server. `skewSeconds`: by how much its clock is ahead of this machine’s. */
-export function judgeServer({ number, version, fsync, commits, asynchronous }: Server, skewSeconds: number): Words[] {
-  const skew = Math.abs(skewSeconds);
+const oldestVersion = 150_000;
+
+/** What the settings of the server mean, and its clock, which is `aheadMs` ahead of this machine’s. */
+export function judgeServer({ number, version, fsync, commits, asynchronous }: Server, aheadMs: number): Words[] {
   return [
     number < oldestVersion
       ? problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.')
@@ -195,55 +189,85 @@ export function judgeServer({ number, version, fsync, commits, asynchronous }: S
               'Name it in synchronous_standby_names, unless it is only read. Trunkline notices such a loss, and reads again what it can.',
             )
           : ok(`Commits are durable (synchronous_commit is ${commits}).`),
-    skew > maxSkewSeconds
-      ? warning(
-          `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
-          'Set both clocks by NTP: rechecks for late recordings shift by the difference.',
-        )
-      : ok('The clocks of Postgres and of this machine agree.'),
+    compareClocks('Postgres', aheadMs, 'this machine', maxSkewMs),
   ];
 }
 
+const maxSkewMs = 2_000;
+/** Smaller differences can come from rounding and network latency. */
+const maxServiceSkewMs = 5_000;
+
+function compareClocks(one: string, aheadMs: number, other: string, maxMs: number): Words {
+  if (Math.abs(aheadMs) <= maxMs) return ok(`The clocks of ${one} and of ${other} agree.`);
+  const difference = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${other}`;
+  return warning(
+    `The clock of ${one} is ${difference}. Rules, coverage and later reads act too early or too late by as much.`,
+    'Set the clocks by NTP, first that of the Postgres server. If that of the service is wrong, tell its operator.',
+  );
+}
+
 /** Commits an empty write, which a missing standby would block. The health checks tell of a server that takes none. */
-async function probeWrites(db: Database, { readOnly }: Server): Promise<Words[]> {
-  if (readOnly) return [];
-  const refusal = await query(db, writeProbe, []).then(() => undefined, messageOf);
-  if (refusal === undefined) return [ok('Postgres accepts writes.')];
-  const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
-  return [problem(`Postgres accepts no writes: ${refusal}.`, remedy)];
+async function probeWrites(db: Database): Promise<Words[]> {
+  try {
+    const [probed] = await query<{ takesWrites: boolean }>(db, writeProbe, []);
+    return probed?.takesWrites ? [ok('Postgres accepts writes.')] : [];
+  } catch (error) {
+    const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
+    return [problem(`Postgres accepts no writes: ${messageOf(error)}.`, remedy)];
+  }
 }
 
 const probeTimeoutMs = 15_000;
-const lookBackSeconds = 30 * 86_400;
 
 /**
  * Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing as read, and never rejects.
  * `subscriptions`: all of the account's, or undefined if they couldn't be listed.
  */
-async function probeApi(
-  service: Service,
-  db: Database,
-): Promise<{ found: Words[]; subscriptions?: readonly Subscription[] }> {
+async function probeApi(service: Service, db: Database) {
   const found: Words[] = [];
   const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
-  /** The answer, or the error, which becomes a diagnosis. */
-  async function probe<T>(what: string, { scope }: { scope: Scope }, read: () => Promise<T>): Promise<T | Error> {
+  const ofMirror = async <Row>(what: string) =>
+    (await query<Row>(db, sql`select ${sql.raw(what)} and deleted_at is null limit 1`).catch(() => []))[0];
+  const thread = await ofMirror<Pair>(`line, number from warehouse.sms_conversations where participants_key = ''`);
+  let callId = (await ofMirror<{ id: string }>('call_id as id from warehouse.calls where true'))?.id;
+  let subscriptions: readonly Subscription[] | undefined;
+  const end = Math.ceil(Date.now() / 1_000);
+  const lastMonth = { start: end - 30 * 86_400, end, limit: 1 };
+  const { calls, webhooks, conversations } = operations;
+
+  const probes: Probe[] = [
+    ...Object.values(directory).map((list) => [list.label, list, () => list.ask(service, call())] satisfies Probe),
+    [
+      'Calls',
+      calls.search,
+      async () => {
+        const { data } = await service.calls.search(lastMonth, call());
+        callId = data.calls[0]?.id ?? callId;
+        return data;
+      },
+    ],
+    [
+      'Webhook subscriptions',
+      webhooks.list,
+      async () => {
+        const { data } = await service.webhooks.list({}, call());
+        subscriptions = data;
+        return data;
+      },
+    ],
+    ['Recordings', calls.recordings, () => (callId ? service.calls.recordings(callId, call()) : undefined)],
+    ['Transcripts', calls.transcripts, () => (callId ? service.calls.transcripts(callId, call()) : undefined)],
+    ['Texts', conversations.read, () => thread && service.conversations.read(thread, { limit: 1 }, call())],
+  ];
+  for (const [what, { scope }, read] of probes) {
     try {
-      const answer = await read();
-      found.push(ok(`${what} can be read.`));
-      return answer;
+      const isRead = (await read()) !== undefined;
+      found.push(isRead ? ok(`${what} can be read.`) : notice(`${what} were not checked: there are none yet.`, again));
     } catch (error) {
       found.push(unreadable(what, error, scope));
-      return error as Error;
+      // All other probes would fail in the same way.
+      if (found.length === 1 && !(error instanceof ServiceError && error.advice === 'scope')) return { found };
     }
-  }
-  const { calls, conversations, lines, webhooks } = operations;
-
-  const first = await probe('Lines', lines.list, () => service.lines.list(call()));
-  // All other probes would fail in the same way.
-  if (first instanceof Error && !(first instanceof ServiceError && first.advice === 'scope')) return { found };
-  for (const [kind, list] of Object.entries(directory)) {
-    if (kind !== 'lines') await probe(list.label, list, () => list.ask(service, call()));
   }
   const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
   if (otherAccount !== undefined) {
@@ -251,34 +275,13 @@ async function probeApi(
       problem(`The account is not recognized: ${otherAccount}.`, meaningOf({ code: 'account_unrecognized' }).remedy),
     );
   }
-  const end = Math.ceil(Date.now() / 1_000);
-  const recent = await probe('Calls', calls.search, () =>
-    service.calls.search({ start: end - lookBackSeconds, end, limit: 1 }, call()),
-  );
-  const subscriptions = await probe('Webhook subscriptions', webhooks.list, () => service.webhooks.list({}, call()));
-
-  const callId =
-    (recent instanceof Error ? undefined : recent.data.calls[0]?.id) ??
-    (await held<{ id: string }>(db, 'call_id as id from warehouse.calls where deleted_at is null'))?.id;
-  if (callId === undefined) found.push(unchecked('Recordings and transcripts', 'there was no call'));
-  else {
-    await probe('Recordings', calls.recordings, () => service.calls.recordings(callId, call()));
-    await probe('Transcripts', calls.transcripts, () => service.calls.transcripts(callId, call()));
-  }
-  const groups = `participants_key = '' and deleted_at is null`;
-  const thread = await held<Pair>(db, `line, number from warehouse.sms_conversations where ${groups}`);
-  if (thread === undefined) found.push(unchecked('Texts', 'no conversation is known yet'));
-  else await probe('Texts', conversations.read, () => service.conversations.read(thread, { limit: 1 }, call()));
-  return subscriptions instanceof Error ? { found } : { found, subscriptions: subscriptions.data };
+  return { found, subscriptions };
 }
 
-/** A row of the mirror. Undefined without one, or without Postgres. */
-async function held<Row>(db: Database, what: string): Promise<Row | undefined> {
-  return (await query<Row>(db, sql`select ${sql.raw(what)} limit 1`).catch(() => []))[0];
-}
+/** What is read, with what scope, and how. Undefined: there is nothing to read yet. */
+type Probe = [what: string, needs: { scope: Scope }, read: () => Promise<unknown> | undefined];
 
-const unchecked = (what: string, why: string) =>
-  notice(`${what} were not checked: ${why}.`, `Run ${toType('doctor')} again when there is one.`);
+const again = `Run ${toType('doctor')} again when there are some.`;
 
 function unreadable(what: string, error: unknown, scope: Scope): Words {
   if (!(error instanceof ServiceError)) {
@@ -292,41 +295,14 @@ function unreadable(what: string, error: unknown, scope: Scope): Words {
   return tell(`${what} cannot be read: ${why}.`, remedy);
 }
 
-/** Smaller differences can come from rounding and network latency. */
-const maxServiceSkewSeconds = 5;
-
-/** `aheadMs`: by how much the service's clock is ahead of this machine's. Undefined if no answer had a date. */
-async function compareClocks(aheadMs: number | undefined, db: Database): Promise<Words[]> {
-  const [row] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`).catch(() => []);
-  if (aheadMs === undefined || !row) return [];
-  const seconds = (aheadMs - (row.now.getTime() - Date.now())) / 1_000;
-  if (Math.abs(seconds) <= maxServiceSkewSeconds) return [ok('The clocks of the service and of Postgres agree.')];
-  const difference = `${Math.abs(seconds).toFixed(0)} s ${seconds > 0 ? 'ahead of' : 'behind'} that of Postgres`;
-  return [
-    warning(
-      `The service’s clock is ${difference}. The age of calls and texts is wrong by as much, so rules and coverage act too early or too late.`,
-      'Set the clock of the Postgres server by NTP. If it is right, tell the service’s operator.',
-    ),
-  ];
-}
-
-/**
- * Checks whether deliveries can arrive: the secret, the address, and the subscriptions with that address.
- * `subscriptions` is undefined if they couldn't be listed. `isDelivered`: the mirror has enabled subscriptions of ours.
- * Never rejects.
- */
+/** Whether deliveries can arrive. `subscriptions`: all of the account's; undefined if they couldn't be listed. Never rejects. */
 export async function probeReceiver(
   { receiver: { publicUrl, secret } }: Settings,
   subscriptions: readonly Subscription[] | undefined,
-  isDelivered: boolean,
 ): Promise<Words[]> {
   if (secret === undefined || publicUrl === undefined) {
-    const remedy = 'To check the receiver, set both to its values; `start` keeps its own secret in the data folder.';
-    return [
-      isDelivered || secret !== undefined
-        ? notice('PUBLIC_URL or WEBHOOK_SECRET is not set here, so the receiver was not asked.', remedy)
-        : warning('WEBHOOK_SECRET is not set, so the addresses of the receiver are unknown here.', remedy),
-    ];
+    const remedy = 'To check it, set both to those of `web` or `start`, which keeps its secret in the data folder.';
+    return [notice('PUBLIC_URL or WEBHOOK_SECRET is not set here, so the receiver was not asked.', remedy)];
   }
   const found = [await probeAddress(publicUrl, secret)];
   for (const type of subscriptions ? wantedTypes : []) {
