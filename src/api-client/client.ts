@@ -23,7 +23,6 @@ export { codeIn, type ErrorCode, isNotFound, meaningOf, ServiceError } from './e
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';
 export { type CallOptions, type ObjectId, objectId } from './transport/operation.ts';
-export type { CircuitState } from './transport/throttle.ts';
 export type { RequestAttempt } from './transport/transport.ts';
 
 /** Where the client writes its log; a pino logger is one. */

@@ -18,6 +18,7 @@ const remedies: Readonly<Record<string, string>> = {
   'listen EACCES': 'Choose a PORT (of a worker WORKER_PORT) from 1024.',
   EACCES: 'Set DATA_DIR to a folder that this user may write, or start as its owner.',
   EROFS: 'Set DATA_DIR to a folder that can be written.',
+  'open ENOENT': 'Correct the setting that names this file, such as sslrootcert in DATABASE_URL or REDIS_URL.',
   EADDRNOTAVAIL: 'Set HOST to an address of this machine.',
 };
 
