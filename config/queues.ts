@@ -1,6 +1,6 @@
 /**
- * The queues, by what their handlers read. `handlers`: in one worker process, many, so that their writes share a
- * transaction. `reads`: those that read the API at a time; in all, fewer than the client's connections.
+ * The queues, by what their handlers read. `handlers`: in one worker process; many of them share a transaction to
+ * write. `reads`: handlers that may read the API at the same time; in all, fewer than the client's connections.
  */
 export const queueSettings = {
   conversations: { handlers: 32, reads: 16 },

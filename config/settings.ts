@@ -11,16 +11,10 @@ interface Documented {
 
 const documentation = z.registry<Documented>();
 
-/**
- * Parses an address. In one of Postgres the host may be empty, where a parameter names a socket:
- * `postgres://user@/name?host=/run`.
- */
+/** Parses an address. For Postgres on a socket, the host may be empty: `postgres://user@/name?host=/run`. */
 const parsed = (text: string) => new URL(text.replace(/^(postgres(?:ql)?:\/\/[^/]*@)\//i, '$1socket/'));
 
-/**
- * Why a text is no address of these protocols; undefined when it is one. Quotes no part of it: it may contain a
- * password.
- */
+/** Why a text isn't an address of these protocols; undefined if it is. Doesn't quote it: it may contain a password. */
 function faultOf(text: string, protocols: readonly string[]): string | undefined {
   const begins = protocols.map((each) => `${each}://`);
   if (!begins.some((each) => text.toLowerCase().startsWith(each))) {
@@ -28,7 +22,7 @@ function faultOf(text: string, protocols: readonly string[]): string | undefined
   }
   try {
     const { hostname, username, password, pathname } = parsed(text);
-    // Drivers decode these.
+    // Drivers decode these parts.
     for (const part of [hostname, username, password, pathname]) decodeURIComponent(part);
     return undefined;
   } catch {
@@ -42,16 +36,13 @@ const url = (...protocols: readonly string[]) =>
     abort: true,
   });
 
-/** The address of Postgres or Redis. A # in it is an unescaped part of a password, which would be cut off. */
+/** The address of Postgres or Redis. A # is probably an unescaped part of a password, which would be cut off. */
 const store = (...protocols: readonly string[]) =>
   url(...protocols).refine((text) => !text.includes('#'), {
     error: 'must not hold a #: in a password it is written %23',
   });
 
-/**
- * An address that is requested as it is. `fetch` takes no user and password in it, and some are shown in links and
- * alerts.
- */
+/** An address that is requested as it is. `fetch` takes no user or password in it, and links and alerts show some. */
 const endpoint = url('http', 'https').refine((text) => parsed(text).username + parsed(text).password === '', {
   error: 'must not hold a user or password, since links and alerts show it: leave away what is before the @',
 });
@@ -168,10 +159,7 @@ const retention = z.string().transform((text, context): DaysByKind => {
   return days;
 });
 
-/**
- * Every environment variable: its type, its default, and its meaning. The table in docs/operations.md is generated from
- * here.
- */
+/** Every environment variable: type, default and meaning. The table in docs/operations.md is generated from it. */
 const variables = z.object({
   API_BASE_URL: base.optional().register(documentation, {
     doc: 'The telephony service. Without it, `start` runs the sandbox.',

@@ -27,7 +27,7 @@ export interface Action<Args extends z.ZodObject = z.ZodObject> {
   readonly help: string;
   readonly args: Args;
   /**
-   * The arguments that the command takes without a flag: `<id>`, or `[why...]`. Others are flags if they are described.
+   * The arguments that the command takes without a flag: `<id>`, or `[why...]`. Others with a description are flags.
    */
   readonly words?: string;
   /** What the command opens beside the database. A kill switch must not need more. */

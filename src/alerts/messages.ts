@@ -53,7 +53,7 @@ interface Attempt {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a message to a target. Logs success, and the first failure of several. Returns why it failed, or undefined. */
+/** Sends a message to a target. Logs success, and the first of several failures. Returns the failure, if any. */
 export async function deliver(name: string, alert: Alert, attempt: Attempt): Promise<string | undefined> {
   const { settings, log, tries, signal } = attempt;
   const target = settings.notify.targets.get(name);

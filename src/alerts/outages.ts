@@ -9,16 +9,14 @@ import { recordOutage } from './store.ts';
 /** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
 export const holdMs = 30_000;
 
-/**
- * SQLSTATE classes of errors in a statement, such as a missing migration. The log names them; they aren't an outage.
- */
+/** SQLSTATE classes of faulty statements, as without a migration. The log names these errors; they aren't an outage. */
 const ownMistake = /^(?:42|22|23)...$/;
 
 export type Outages = ReturnType<typeof createOutages>;
 
 /**
- * Tells from memory that Postgres is away or accepts no writes, since nothing can be recorded then. The process that
- * watched last tells it, and one that starts meanwhile, as nobody may have watched.
+ * Tells from memory that Postgres is away or refuses writes, because nothing can be recorded meanwhile. The process
+ * that watched last tells it. So does a process that starts meanwhile, because perhaps nobody watched.
  */
 export function createOutages({ settings, log }: Pick<Context, 'settings' | 'log'>) {
   const targets = settings.notify.alerts;

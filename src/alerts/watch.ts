@@ -10,7 +10,7 @@ import { claimAlert, claimWatch, recordFindings, recordTold } from './store.ts';
 
 /** Milliseconds between two evaluations of the health checks. */
 const everyMs = 10_000;
-/** How long a process remains the evaluating one. If an evaluation takes longer, another process may run one too. */
+/** How long a process keeps the lease to evaluate. If an evaluation takes longer, another process may run one too. */
 const leaseMs = 25_000;
 /** Milliseconds that messages in flight get when stopping. */
 const stopMs = 2_000;

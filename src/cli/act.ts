@@ -32,7 +32,7 @@ async function perform(
   args: Readonly<Record<string, unknown>>,
   { by = operatorName(), ...flags }: ConsentFlags & { readonly by?: string },
 ): Promise<Output> {
-  // What can't be done is said before anybody is asked.
+  // An impossible action is refused before anybody is asked.
   const question = await action.question?.(deps, args);
   const shown = { ...args, ...question };
   if (question) {

@@ -30,10 +30,7 @@ import { createProgress, printNote } from './terminal.ts';
 /** The maximum range of one search (section 8). */
 const backfillDays = 366;
 
-/**
- * Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page. The same command resumes
- * there.
- */
+/** Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page; the next run resumes. */
 export async function backfillCallHistory({
   withoutLegs = false,
   ...given
@@ -86,9 +83,7 @@ function defaultStart(to = new Date()): Date {
 
 /** Milliseconds between two checks of the progress. The workers do the probing. */
 const progressCheckMs = 1_000;
-/**
- * After so many milliseconds without progress, the command ends. Longer than the waits for a thread that isn't found.
- */
+/** Milliseconds without progress after which the command ends. Longer than the waits for a thread that isn't found. */
 const idleForMs = 90_000;
 
 /**

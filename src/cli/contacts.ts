@@ -49,9 +49,7 @@ export async function importContacts(file: string, flags: ImportFlags): Promise<
   return await run(true);
 }
 
-/**
- * More contacts, and more than a tenth of all, are removed only when their number is given: the file may be cut off.
- */
+/** To remove more contacts than this and a tenth of all, their number has to be given: the file may be cut off. */
 const freelyRemoved = 10;
 
 /** Imports a list. Unless `isDone`, the transaction is rolled back, and the output says what would happen. */
@@ -61,7 +59,7 @@ async function importList(
   { replace = false, remove, dryRun }: ImportFlags,
   isDone: boolean,
 ): Promise<Output> {
-  // A refused row can be of any contact, so that none is missing for certain.
+  // A refused row can be any contact's, so no contact is certainly missing.
   const isRemoving = replace && refused.length === 0;
   const rollback = new Error('the import was only counted');
   let result: Imported = { added: 0, changed: 0, removed: 0, erased: new Set() };
@@ -128,10 +126,7 @@ async function readText(file: string): Promise<string> {
 
 const known: readonly string[] = ['number', ...contactFields];
 
-/**
- * The contacts in a text whose first row names the columns, in any order. Throws `WrongUse` for a first row that
- * doesn't.
- */
+/** The contacts in a text whose first row names the columns, in any order. Throws `WrongUse` for another first row. */
 export function parseContacts(text: string, file: string): ContactList {
   const firstLine = text.slice(0, 10_000).split(/[\r\n]/, 1)[0] ?? '';
   const separator = ([',', ';', '\t'] as const).find((each) => firstLine.includes(each)) ?? ',';

@@ -8,7 +8,7 @@ import type { Output } from './output.ts';
 
 const toMigrate = `The database lacks migrations of this release: run ${toType('migrate')}.`;
 
-/** What to do, by the code of an error of Postgres or the system, or by its name; a system call may stand before it. */
+/** Remedies by the code or name of an error of Postgres or the system; a system call may stand before the code. */
 const remedies: Readonly<Record<string, string>> = {
   '42501': 'Let the user of DATABASE_URL own the database.',
   '25006': 'Postgres accepts no writes: set DATABASE_URL to the primary.',

@@ -6,9 +6,7 @@ import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
 
-/**
- * The rows of a list, newest first, as its page shows them. `filters` are `name=value`, as in the address of the page.
- */
+/** The rows of a list as its page shows them, newest first. `filters` are `name=value`, as in the page's address. */
 export async function printList(name: string, filters: readonly string[]): Promise<Output> {
   const list = lists.find((each) => each.name === name);
   if (!list)

@@ -13,8 +13,7 @@ interface MigrateOptions {
 }
 
 /**
- * Applies missing migrations, and RULES_FILE if it changed. With a name, also lets a role read the schema `reporting`
- * only.
+ * Applies missing migrations, and RULES_FILE if it changed. `biRole`: also lets this role read the schema `reporting`.
  */
 export async function migrate({ biRole: biName }: MigrateOptions): Promise<Output> {
   const fault = biName === undefined ? undefined : faultOfRoleName(biName);

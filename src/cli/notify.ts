@@ -6,9 +6,7 @@ import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
 import type { Output } from './output.ts';
 
-/**
- * Sends a test message to each target: of an alert to those that get alerts. Exit code 0 if every target accepted it.
- */
+/** Sends a test message to each target, as an alert if it gets alerts. Exit code 0 if every target accepted it. */
 export async function sendTest(): Promise<Output> {
   const settings = await commandSettings();
   const { targets, alerts } = settings.notify;

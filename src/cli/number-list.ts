@@ -10,10 +10,7 @@ export interface ListedNumber {
   readonly row: number;
 }
 
-/**
- * Reads a file with one number per row and, optionally, a line of ours after a comma. Throws `WrongUse` listing the
- * invalid rows.
- */
+/** Reads a file with a number and, optionally, a line of ours in each row. Throws `WrongUse` with the invalid rows. */
 export async function readNumberList(file: string): Promise<ListedNumber[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a row.`);

@@ -50,9 +50,7 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === '53300';
 }
 
-/**
- * Whether a pooler refused with a code that can mean either that it is full or starting, or that a setting is wrong.
- */
+/** Whether a pooler refused with an ambiguous code: it's full, it's starting, or a setting is wrong. */
 export function isVagueRefusal(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && vagueCodes.has(codeOf(error)) && !hasRoutine(error);
 }

@@ -41,10 +41,7 @@ export async function ownSecret(dataDir: string, name: SecretName): Promise<stri
   return keptSecret(secretFile(dataDir, name), sizes[name]);
 }
 
-/**
- * The secret in a file that only its owner can read. If the file is missing or empty, creates it with so many random
- * bytes.
- */
+/** The secret in a file that only its owner can read. Creates a missing or empty file with so many random bytes. */
 export async function keptSecret(file: string, bytes: number): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

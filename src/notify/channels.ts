@@ -46,10 +46,7 @@ function signed({ id: own, event: { type, data } }: Message, secret: string) {
   };
 }
 
-/**
- * No mention of a group in the words of others calls people: Slack reads `<!channel>`, Mattermost and Discord plain
- * words.
- */
+/** Words of others must not mention a group: Slack reads `<!channel>`, Mattermost and Discord plain words. */
 function escaped(text: string): string {
   const { '&': and, '<': less, '>': more } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text
@@ -60,7 +57,7 @@ function escaped(text: string): string {
 }
 
 /**
- * Slack, Mattermost and the like answer 200 once a message is shown. Teams workflows answer 202 and drop this format.
+ * Slack, Mattermost and similar answer 200 once a message is shown. Teams workflows answer 202 and drop this format.
  */
 const droppedByTeams =
   'it answered 202 and may drop the message, as Microsoft Teams does: use the e-mail address of the channel';

@@ -5,10 +5,10 @@ export interface Beat {
   /** Milliseconds, from any start. */
   now(): number;
   /**
-   * Calls `run` after `ms` milliseconds unless the returned function is called first. `loop` names a loop's next round.
+   * Calls `run` after `ms` milliseconds, unless the returned function is called. `loop` names the next round of a loop.
    */
   after(ms: number, run: () => void, loop?: string): () => void;
-  /** How long a row in Postgres waits in place of `ms` milliseconds: as long, or in hurried tests not so long. */
+  /** Milliseconds that a row in Postgres waits for `ms` milliseconds: the same, or less in hurried tests. */
   ms(ms: number): number;
   /** Pauses only to spare others. Never rejects. */
   rest(ms: number, signal: AbortSignal): Promise<void>;

@@ -13,8 +13,7 @@ export interface BurstCounter {
 }
 
 /**
- * A burst ends after `quietMs` without an event of its key. With more than `maxKeys` keys, those idle for longest are
- * dropped.
+ * A burst ends after `quietMs` without an event of its key. Beyond `maxKeys`, drops the keys that were idle longest.
  */
 export function createBurstCounter({ quietMs, maxKeys }: { quietMs: number; maxKeys: number }): BurstCounter {
   const bursts = new Map<string, { events: number; lastAt: number }>();

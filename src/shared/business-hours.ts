@@ -13,7 +13,7 @@ export interface Opening {
 export interface BusinessHours {
   readonly timeZone: string;
   readonly week: Readonly<Record<Weekday, readonly Opening[]>>;
-  /** The hours of special days, by date, `2026-12-25`, or each year, `12-25`; a date goes first. Empty: closed. */
+  /** The hours of special days, by date (`2026-12-25`) or by day of each year (`12-25`); a date wins. Empty: closed. */
   readonly days: ReadonlyMap<string, readonly Opening[]>;
 }
 
@@ -50,7 +50,7 @@ export function openingsOn(hours: BusinessHours, date: string): TimeRange<Date>[
   return (
     whole
       .map(({ from, to }) => ({ from: instantOf(date, from, timeZone), to: instantOf(date, to, timeZone) }))
-      // Of an hour that the clock skips, nothing is left.
+      // Nothing is left of an hour that the clock skips.
       .filter(({ from, to }) => from < to)
   );
 }
