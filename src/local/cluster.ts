@@ -32,36 +32,21 @@ export const owner = 'trunkline';
 
 const passwordBytes = 18;
 
-/** A database cluster on disk. */
-export interface Cluster {
-  readonly directory: string;
-  readonly passwords: Readonly<Record<typeof superuser | typeof owner, string>>;
-  /** A libpq password file for `owner`, used by psql. */
-  readonly passfile: string;
-  readonly logFile: string;
-  /** Runs pg_ctl, under an account that Postgres accepts. Rejects if it fails. */
-  control(mode: string, ...args: string[]): Promise<unknown>;
-}
+export type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /**
  * Opens the cluster of a data folder. On the first run, initializes it (UTF-8, generated passwords). Throws `UserError`
  * if the folder belongs to another user, or if the account that runs Postgres can't reach it.
  */
-export async function openCluster(folder: string): Promise<Cluster> {
+export async function openCluster(folder: string) {
   await mkdir(folder, { recursive: true });
   const home = await realpath(folder);
   const directory = join(home, 'cluster');
   const account = await findAccount();
   if (account) await admit(account, home);
-  const superuserFile = join(home, 'superuser-password');
-  if (existsSync(directory) && !existsSync(superuserFile)) {
-    throw new UserError(`${superuserFile} is missing.`, {
-      remedy: `Restore it, move ${home} away, or choose another folder with DATA_DIR.`,
-    });
-  }
   await makeDataFolder(home);
   const passwords = {
-    [superuser]: await keptSecret(superuserFile, passwordBytes),
+    [superuser]: await keptSecret(join(home, 'superuser-password'), passwordBytes),
     [owner]: await keptSecret(join(home, 'password'), passwordBytes),
   };
   const [passfile, logFile] = [join(home, 'pgpass'), join(home, 'postgres.log')];
@@ -77,9 +62,11 @@ export async function openCluster(folder: string): Promise<Cluster> {
   return {
     directory,
     passwords,
+    /** A libpq password file for `owner`. */
     passfile,
     logFile,
-    control: (mode, ...args) => runAs(programs.pg_ctl, [mode, '-D', directory, ...args]),
+    /** Runs pg_ctl, under an account that Postgres accepts. Rejects if it fails. */
+    control: (mode: string, ...args: readonly string[]) => runAs(programs.pg_ctl, [mode, '-D', directory, ...args]),
   };
 }
 

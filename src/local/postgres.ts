@@ -45,30 +45,14 @@ interface PostgresOptions {
   readonly onCrash?: (error: UserError) => void;
 }
 
-export interface LocalPostgres {
-  /** Connection string of the database `trunkline` for its owner. */
-  readonly url: string;
-  /** The same without a password, for psql and other libpq programs, which read it from a file. */
-  readonly passfileUrl: string;
-  /** The same for the superuser, for administration. */
-  readonly superuserUrl: string;
-  readonly port: number;
-  /** Process id of the server. */
-  readonly pid: number;
-  /**
-   * Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. A server
-   * that doesn't stop within `timeoutMs` is stopped immediately.
-   */
-  stop(mode?: 'fast' | 'immediate', timeoutMs?: number): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type LocalPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /**
  * Runs an embedded Postgres on 127.0.0.1 until `stop()`. It doesn't get the signals of this process, so it outlives the
  * drain. Takes the place of a server that a killed process left behind. Throws `UserError` if another process uses the
  * folder, and what `openCluster` throws. Any other error quotes the end of the server's log.
  */
-export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+export async function startPostgres(options: PostgresOptions) {
   const cluster = await openCluster(options.dataDir);
   const { pid, port, client } = await launchAlone(cluster, options);
   await prepareDatabase(client, cluster);
@@ -86,6 +70,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
       new UserError('The embedded Postgres ended.', { remedy: `Its log says why: ${cluster.logFile}.` }),
     );
   });
+  /** Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. */
   const stop = async (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
     isStopping = true;
     await stopServer(cluster, mode, timeoutMs);
@@ -93,9 +78,11 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   };
   return {
     url: urlOf(cluster, port, owner),
+    /** The same without a password, for psql and other libpq programs, which read it from a file. */
     passfileUrl: `postgres://${owner}@127.0.0.1:${port}/${databaseName}?passfile=${pathInUrl(cluster.passfile)}`,
     superuserUrl: urlOf(cluster, port, superuser),
     port,
+    /** Of the server. */
     pid,
     stop,
     [Symbol.asyncDispose]: () => stop(),

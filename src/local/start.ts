@@ -22,32 +22,7 @@ import { readUsersZone } from '../warehouse/users.ts';
 import { announceRunning, findRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { startPostgres } from './postgres.ts';
 
-/** What `start` runs in one process. */
-export interface Started {
-  readonly addresses: {
-    readonly statusUrl: string;
-    /** Signs a browser in and opens the status page. Valid for an hour. */
-    readonly signInUrl: string;
-    /** URL of the embedded Postgres, or DATABASE_URL, without the password. */
-    readonly databaseUrl: string;
-    /** Undefined if a real service is used. */
-    readonly sandboxUrl: string | undefined;
-    readonly dataDir: string;
-    readonly rulesFile: string;
-    /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
-    readonly adminTokenFile: string | undefined;
-    /** While no time zone is set: the most frequent one of the account's users, if known. */
-    readonly proposedZone: string | undefined;
-    /** Why the account can't be read, with the remedy. */
-    readonly problem: string | undefined;
-  };
-  /** The argument for psql, without a password. */
-  readonly psqlArgument: string;
-  /** Aborts API requests in progress. */
-  abandon(what: 'repeatable' | 'all'): void;
-  /** Drains, then stops all parts in reverse order of their start. Postgres is last. */
-  close(): Promise<void>;
-}
+export type Started = Awaited<ReturnType<typeof start>>;
 
 interface StartOptions {
   readonly log: Log;
@@ -62,17 +37,14 @@ interface StartOptions {
 const closingMs = 700;
 const minMs = 100;
 
-/** Milliseconds that a first start waits for the account's users, which the workers read at once. */
-const usersMs = 5_000;
+/** Milliseconds to wait for an answer of the service, and for the account's users, which the workers read at once. */
+const usersMs = 3_000;
 
 async function zoneOfUsers(db: Database): Promise<string | undefined> {
-  const deadline = performance.now() + usersMs;
-  let zone = await readUsersZone(db);
-  while (zone === null && performance.now() < deadline) {
-    await sleep(200);
-    zone = await readUsersZone(db);
+  for (const deadline = performance.now() + usersMs; ; await sleep(200)) {
+    const zone = await readUsersZone(db);
+    if (zone !== null || performance.now() > deadline) return zone ?? undefined;
   }
-  return zone ?? undefined;
 }
 
 async function problemOf(service: Service | undefined): Promise<string | undefined> {
@@ -97,10 +69,7 @@ const ofOneProcess = ['DATA_DIR', 'HOST', 'PORT', 'WORKER_PORT', 'LOG_LEVEL', 'D
  * Runs everything in this process: supplies what the environment lacks (Postgres, the sandbox, secrets), migrates, and
  * starts the receiver and the workers. Throws `UserError` if the data folder is in use.
  */
-export async function start(
-  given: Readonly<Record<string, string | undefined>>,
-  options: StartOptions,
-): Promise<Started> {
+export async function start(given: Readonly<Record<string, string | undefined>>, options: StartOptions) {
   const { log } = options;
   const { dataDir } = readSettings(given);
   const running = await findRunning(dataDir);
@@ -113,8 +82,8 @@ export async function start(
     settingsRows().flatMap(({ name }) => (given[name]?.trim() ? [[name, given[name]]] : [])),
   );
   const opened: (() => Promise<void>)[] = [];
+  /** Drains, then stops all parts in reverse order of their start. A part that hangs doesn't keep Postgres from it. */
   const close = async () => {
-    // The embedded Postgres is stopped last. A part that hangs must not prevent that.
     const deadline = performance.now() + options.drainMs + closingMs;
     for (const each of opened.reverse()) {
       await withTimeout(Math.max(minMs, deadline - performance.now()), each(), () => undefined);
@@ -169,20 +138,28 @@ export async function start(
     for (const name of ofOneProcess) delete environment[name];
     const isSandbox = sandbox !== undefined;
     opened.push(await announceRunning(dataDir, { statusUrl, adminToken, isSandbox, environment }));
+    const problem = await problemOf(context.service);
+    const isZoneOpen = settings.hoursZone === undefined && problem === undefined;
     return {
       addresses: {
         statusUrl,
         signInUrl: signInLink(statusUrl, adminToken),
         databaseUrl: withoutPassword(settings.databaseUrl),
+        /** Undefined if a real service is used. */
         sandboxUrl: sandbox?.url,
         dataDir,
         rulesFile: settings.rulesFile,
+        /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
         adminTokenFile,
-        problem: await problemOf(context.service),
-        proposedZone: settings.hoursZone === undefined ? await zoneOfUsers(db) : undefined,
+        /** Why the account can't be read, with the remedy. */
+        problem,
+        /** While no time zone is set: the most frequent one of the account's users, if known. */
+        proposedZone: isZoneOpen ? await zoneOfUsers(db) : undefined,
       },
+      /** The argument for psql, without a password. */
       psqlArgument,
-      abandon: (what) => context.service?.abandon(what),
+      /** Aborts API requests in progress. */
+      abandon: (what: 'repeatable' | 'all') => context.service?.abandon(what),
       close,
     };
   } catch (error) {

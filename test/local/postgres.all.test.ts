@@ -80,15 +80,6 @@ test('the password of its role is found in a file by what uses libpq, and stands
   expect(await modeOf(passfile)).toBe(0o600);
 });
 
-test('a database of an earlier version, whose only role is its superuser, is refused', async () => {
-  const old = await temporary();
-  await mkdir(join(old, 'cluster'), { mode: 0o700 });
-  await expect(startPostgres({ dataDir: old, log })).rejects.toMatchObject({
-    message: expect.stringContaining(`${join(old, 'superuser-password')} is missing`),
-  });
-  expect(await readdir(old)).toEqual(['cluster']);
-});
-
 test('settings replace the defaults', async () => {
   await using postgres = await startPostgres({ dataDir, log, settings: { max_connections: '20' } });
   expect(await ask(postgres, 'show max_connections')).toEqual([{ max_connections: '20' }]);
