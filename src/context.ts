@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { createService, type Service } from './api-client/client.ts';
 import { createAccountCheck } from './credentials/account-check.ts';
 import { linkSealer } from './credentials/sealer.ts';
-import { type ConnectionShares, shareConnections } from './db/connection-limits.ts';
+import { shareConnections } from './db/connection-limits.ts';
 import { createDatabase, type OpenDatabase } from './db/database.ts';
 import { type AcceptedTargets, createAcceptedTargets } from './inbox/accepted-targets.ts';
 import { createNotifier, type Notifier } from './inbox/notifier.ts';
@@ -43,13 +43,10 @@ export function readySettings(settings: Settings): ReadySettings {
   return { ...settings, databaseUrl };
 }
 
-/** The Postgres connections of a long-running process; `start` is two processes in one and has those of both. */
-export function connectionsOf(settings: Settings, process: { receives: boolean; works: boolean }): ConnectionShares {
-  const { poolSize, redisUrl } = settings;
-  return shareConnections(process.receives && process.works ? 2 * poolSize : poolSize, {
-    ...process,
-    queues: redisUrl === undefined ? 'postgres' : 'redis',
-  });
+/** What a long-running process does. `start` is two processes in one, and has the connections of both. */
+interface Work {
+  readonly receives: boolean;
+  readonly works: boolean;
 }
 
 /** Milliseconds for a statement of a long-running process, and until it notices that a connection is dead. */
@@ -60,8 +57,8 @@ export async function createContext(
   options: {
     log: Log;
     name: string;
-    /** Of the database alone, or as a long-running process divides them. */
-    maxConnections: number | ConnectionShares;
+    /** A command has so many connections to the database; a long-running process shares out those of its settings. */
+    maxConnections: number | Work;
     /** Default: those of the store that the settings name. */
     queues?: Queues;
     isReadOnly?: boolean;
@@ -69,12 +66,15 @@ export async function createContext(
     isOwnSandbox?: boolean;
   },
 ): Promise<Context> {
-  const { log, name, isReadOnly = false } = options;
-  const shares = typeof options.maxConnections === 'number' ? undefined : options.maxConnections;
-  const maxConnections =
-    typeof options.maxConnections === 'number' ? options.maxConnections : options.maxConnections.main;
+  const { log, name, isReadOnly = false, maxConnections: work } = options;
   const metrics = createMetrics();
-  const { databaseUrl, redisUrl, api } = settings;
+  const { databaseUrl, redisUrl, api, poolSize } = settings;
+  const queueStore = redisUrl === undefined ? 'postgres' : 'redis';
+  const shares =
+    typeof work === 'number'
+      ? undefined
+      : shareConnections(work.receives && work.works ? 2 * poolSize : poolSize, { ...work, queues: queueStore });
+  const maxConnections = typeof work === 'number' ? work : (shares?.main ?? poolSize);
   // A command may run statements that take long.
   const limit = shares && { statementMs };
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });

@@ -1,5 +1,4 @@
 import type { UserError } from '../shared/errors.ts';
-import { toTheSecond } from '../shared/format.ts';
 
 /** The result of a command: as JSON with `--json`, else in words. */
 export interface Output {
@@ -11,32 +10,13 @@ export interface Output {
 }
 
 /** A column of a table: its head, and the cell of a row. A null cell is empty. */
-export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | Date | null | undefined];
+export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | null | undefined];
 
-/**
- * Rows as JSON and as a table, with times in a zone. `empty` is the sentence for no rows; `remarks` follow the table.
- */
-export function tableOf<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  {
-    timeZone = 'UTC',
-    empty,
-    remarks = [],
-  }: { timeZone?: string; empty?: string; remarks?: readonly (string | false)[] },
-): Output {
-  if (rows.length === 0 && empty !== undefined) return { json: rows, text: empty };
-  const cells = rows.map((row) =>
-    columns.map(([, cell]) => {
-      const value = cell(row) ?? '';
-      return value instanceof Date ? toTheSecond(value, timeZone) : value;
-    }),
-  );
-  const table = renderColumns(
-    columns.map(([head]) => head),
-    cells,
-  );
-  return { json: rows, text: [table, ...remarks.filter((each) => each !== false)].join('\n') };
+/** Rows as JSON and as a table, which remarks follow. */
+export function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[], ...remarks: string[]): Output {
+  const head = columns.map(([name]) => name);
+  const cells = rows.map((row) => columns.map(([, cell]) => cell(row) ?? ''));
+  return { json: rows, text: [renderColumns(head, cells), ...remarks].join('\n') };
 }
 
 /** The space between two columns. */
@@ -45,14 +25,8 @@ const gap = '  ';
 export function renderColumns(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => String(cell).replaceAll('\n', '; ')));
   const widths = head.map((_, at) => cells.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join(gap)
-        .trimEnd(),
-    )
-    .join('\n');
+  const lineOf = (row: string[]) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(gap);
+  return cells.map((row) => lineOf(row).trimEnd()).join('\n');
 }
 
 /** A text after a label, with further lines indented. */

@@ -169,7 +169,7 @@ export function listFacts(trigger: string | undefined): Output {
           `${meaning}${values ? ` One of ${values.join(', ')}.` : ''}${format ? ` Written as ${formats[format].form}.` : ''}`,
       ],
     ],
-    { remarks },
+    ...remarks,
   );
 }
 
@@ -199,13 +199,9 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
       ['blocked', ({ blocked }) => counted(blocked)],
       ['steps', ({ actions }) => counted(actions)],
     ],
-    {
-      remarks: [
-        `${toTheSecond(from, timeZone)} to ${toTheSecond(to, timeZone)}: ${countOf(matched, 'match')}, ${countOf(messages, 'text')} in ${countOf(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`,
-        `Simulated with ${file}${inForce ? ', which is in force' : ''}, in the time zone ${timeZone}. The page /rules/edit shows examples.`,
-        simulationLimits,
-      ],
-    },
+    `${toTheSecond(from, timeZone)} to ${toTheSecond(to, timeZone)}: ${countOf(matched, 'match')}, ${countOf(messages, 'text')} in ${countOf(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`,
+    `Simulated with ${file}${inForce ? ', which is in force' : ''}, in the time zone ${timeZone}. The page /rules/edit shows examples.`,
+    simulationLimits,
   );
   return { ...table, json: { ...report, ...(inForce ? { version: inForce.version } : { file }), timeZone } };
 }

@@ -15,18 +15,14 @@ export function listSubscriptions(): Promise<Output> {
       const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
       return { id, name, type, enabled, host, ours: isOurAddress(settings.receiver, url) };
     });
-    return tableOf(
-      rows,
-      [
-        ['id', ({ id }) => id],
-        ['type', ({ type }) => type],
-        ['enabled', ({ enabled }) => (enabled ? 'yes' : 'no')],
-        ['ours', ({ ours }) => (ours ? 'yes' : 'no')],
-        ['host', ({ host }) => host],
-        ['name', ({ name }) => name],
-      ],
-      {},
-    );
+    return tableOf(rows, [
+      ['id', ({ id }) => id],
+      ['type', ({ type }) => type],
+      ['enabled', ({ enabled }) => (enabled ? 'yes' : 'no')],
+      ['ours', ({ ours }) => (ours ? 'yes' : 'no')],
+      ['host', ({ host }) => host],
+      ['name', ({ name }) => name],
+    ]);
   });
 }
 

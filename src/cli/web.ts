@@ -1,6 +1,6 @@
 import { createOutages } from '../alerts/outages.ts';
 import { startAlerts } from '../alerts/watch.ts';
-import { connectionsOf, createContext } from '../context.ts';
+import { createContext } from '../context.ts';
 import { areMigrated } from '../migrations.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';
 import { reportConnections, reportProcess } from '../processes/running.ts';
@@ -21,11 +21,8 @@ export async function runWeb(): Promise<Output> {
   // With queues in Redis, it serves at once and answers 503 until Postgres is reachable.
   if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, { connections, onFailure: outages.failed });
   else await checkPostgres(databaseUrl);
-  const context = await createContext(settings, {
-    log,
-    name: 'web',
-    maxConnections: connectionsOf(settings, { receives: true, works: false }),
-  });
+  const maxConnections = { receives: true, works: false };
+  const context = await createContext(settings, { log, name: 'web', maxConnections });
   const heartbeat = startHeartbeat(log);
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;

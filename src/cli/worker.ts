@@ -1,5 +1,5 @@
 import { createOutages } from '../alerts/outages.ts';
-import { connectionsOf, createContext } from '../context.ts';
+import { createContext } from '../context.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';
 import { reportConnections } from '../processes/running.ts';
 import { api, openProcess } from './environment.ts';
@@ -22,11 +22,8 @@ export async function runWorker(entry: Entry): Promise<Output> {
     migrations: { areQueuesHere },
     onFailure: outages.failed,
   });
-  const context = await createContext(settings, {
-    log,
-    name: 'worker',
-    maxConnections: connectionsOf(settings, { receives: false, works: true }),
-  });
+  const maxConnections = { receives: false, works: true };
+  const context = await createContext(settings, { log, name: 'worker', maxConnections });
   const heartbeat = startHeartbeat(log);
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, { outages });

@@ -51,7 +51,7 @@ export async function openCluster(folder: string) {
   };
   const [passfile, logFile] = [join(home, 'pgpass'), join(home, 'postgres.log')];
   if (account) {
-    await appendFile(logFile, '');
+    await appendFile(logFile, '', { mode: 0o600 });
     await chown(logFile, account.uid, account.gid);
   }
   await writeFile(passfile, `127.0.0.1:*:*:${owner}:${passwords[owner]}\n`, { mode: 0o600 });

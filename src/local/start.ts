@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSettings, settingsRows } from '../../config/settings.ts';
 import { meaningOf, type Service, ServiceError } from '../api-client/client.ts';
-import { type Context, connectionsOf, createContext, readySettings } from '../context.ts';
+import { type Context, createContext, readySettings } from '../context.ts';
 import { isOfSandbox } from '../credentials/account-check.ts';
 import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
@@ -116,7 +116,7 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
     const context = await createContext(settings, {
       log,
       name: 'start',
-      maxConnections: connectionsOf(settings, { receives: true, works: true }),
+      maxConnections: { receives: true, works: true },
       isOwnSandbox: sandbox !== undefined,
     });
     opened.push(() => context[Symbol.asyncDispose](), startHeartbeat(log).stop);
