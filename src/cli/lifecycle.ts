@@ -8,6 +8,7 @@ import { isPostgresAway, isVagueRefusal } from '../db/refusals.ts';
 import { isPooled, refuseSharedSessions } from '../db/session.ts';
 import { areMigrated } from '../migrations.ts';
 import { toType } from '../shared/command-name.ts';
+import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { describeFailure, exitCodes } from './failures.ts';
@@ -112,112 +113,84 @@ const maxPauseMs = 5_000;
 /** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
-/** What a start waits for: a sentence for each kind, and one for when that is over. */
-interface Obstacle {
-  readonly kind: 'postgres' | 'migrations';
-  readonly sentence: string;
-}
-
-const over: Readonly<Record<Obstacle['kind'], string>> = {
-  postgres: 'Postgres accepts connections now; the start continues',
+const over = {
+  postgres: 'Postgres accepts connections now',
   migrations: 'The database has all migrations of this release now',
-};
-
-/** Waits while `find` names an obstacle. Logs each kind once. */
-async function waitOut(log: Log, find: () => Promise<Obstacle | undefined>, signal?: AbortSignal): Promise<void> {
-  let logged: Obstacle['kind'] | undefined;
-  for (let pauseMs = firstPauseMs; !signal?.aborted; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-    const found = await find();
-    if (logged !== undefined && found?.kind !== logged) log.info(over[logged]);
-    if (!found) return;
-    if (found.kind !== logged) log.warn(found.sentence);
-    logged = found.kind;
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-  }
-}
+} as const;
 
 interface Awaited {
-  /** How many connections Postgres has to grant at once. */
-  readonly connections?: number;
-  /** Also waits for the migrations. `areQueuesHere`: those of the queues too. */
-  readonly migrations?: { readonly areQueuesHere: boolean };
+  /** Also waits for the migrations. `areQueuesHere`: those of the queues too. `meanwhile`: what the lack of them means. */
+  readonly migrations?: { readonly areQueuesHere: boolean; readonly meanwhile: string };
   /** Told of each failure that is waited out. */
   readonly onFailure?: (error: unknown) => Promise<void>;
   readonly maxVagueMs?: number;
+  /** Ends the wait of a process that works meanwhile. Without it, SIGTERM or Ctrl-C ends the process with code 0. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Waits until Postgres is usable, because a platform starts processes and database in any order. Logs once what it waits
- * for, with the remedy. SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once for errors that waiting
- * can't fix, such as a wrong password, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before.
+ * for, with the remedy. Rejects at once for errors that waiting can't fix, such as a wrong password, and after
+ * `maxVagueMs` for ambiguous ones, unless a connection was granted before.
  */
 export async function waitForPostgres(
   databaseUrl: string,
   log: Log,
-  { connections = 1, migrations, onFailure, maxVagueMs = vagueMs }: Awaited = {},
+  { migrations, onFailure, maxVagueMs = vagueMs, signal }: Awaited = {},
 ): Promise<void> {
   const begun = performance.now();
   let hasConnected = false;
-  const find = async (): Promise<Obstacle | undefined> => {
+  let logged: keyof typeof over | undefined;
+  const tell = (kind: keyof typeof over | undefined, sentence = '') => {
+    if (kind === logged) return;
+    if (logged !== undefined) log.info(over[logged]);
+    if (kind !== undefined) log.warn(sentence);
+    logged = kind;
+  };
+  const isReady = async (): Promise<boolean> => {
     try {
-      await tryToConnect(databaseUrl, connections, () => (hasConnected = true));
-      if (migrations === undefined) return undefined;
-      await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
-      return (await areMigrated(database.db, migrations.areQueuesHere))
-        ? undefined
-        : lacking('This worker waits for them.');
+      await tryToConnect(databaseUrl, () => (hasConnected = true));
+      if (migrations) {
+        await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
+        const isMigrated = await areMigrated(database.db, migrations.areQueuesHere);
+        const lacks = `The database lacks migrations of this release: run ${toType('migrate')}. ${migrations.meanwhile}`;
+        if (!isMigrated) tell('migrations', lacks);
+        if (!isMigrated) return false;
+      }
+      tell(undefined);
+      return true;
     } catch (error) {
       const isVague = isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs);
-      if (!isPostgresAway(error) && !isVague) throw error;
+      const failure = describeFailure(error, { DATABASE_URL: databaseUrl });
+      if (!isPostgresAway(error) && !isVague) {
+        throw error instanceof UserError ? error : new UserError(failure, { cause: error });
+      }
+      tell('postgres', `Waiting for Postgres. ${failure}`);
       await onFailure?.(error);
-      const sentence = `Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`;
-      return { kind: 'postgres', sentence };
+      return false;
     }
   };
   const stop = () => {
     log.info('Stopped: no work was in progress');
     process.exit(exitCodes.done);
   };
-  for (const signal of stopSignals) process.on(signal, stop);
-  await waitOut(log, find).finally(() => {
-    for (const signal of stopSignals) process.off(signal, stop);
-  });
+  if (!signal) for (const each of stopSignals) process.on(each, stop);
+  try {
+    for (
+      let pauseMs = firstPauseMs;
+      !signal?.aborted && !(await isReady());
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs)
+    )
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  } finally {
+    for (const each of stopSignals) process.off(each, stop);
+  }
 }
 
-const lacking = (meanwhile: string): Obstacle => ({
-  kind: 'migrations',
-  sentence: `The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`,
-});
-
-/** Logs that migrations are missing, for a process that works meanwhile. Never rejects. Ends when the signal fires. */
-export async function tellOfMigrations(
-  areApplied: () => Promise<boolean>,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';
-  // An unreachable Postgres is reported elsewhere.
-  const find = async () => ((await areApplied().catch(() => true)) ? undefined : lacking(meanwhile));
-  await waitOut(log, find, signal);
-}
-
-const refusalMs = 2_000;
-
-/**
- * Rejects with errors that waiting for Postgres can't fix, such as a wrong password. For a process that works without
- * Postgres, so an unreachable or slow one isn't an error here.
- */
-export async function checkPostgres(databaseUrl: string): Promise<void> {
-  const connected = tryToConnect(databaseUrl).catch((error: unknown) => {
-    if (!isPostgresAway(error) && !isVagueRefusal(error)) throw error;
-  });
-  await withTimeout(refusalMs, connected, () => undefined);
-}
-
-/** Opens and closes the connections at once, to prove that Postgres grants them and that the database is usable. */
-async function tryToConnect(databaseUrl: string, connections = 1, onConnected = () => {}): Promise<void> {
+/** Opens two connections at once, to prove that Postgres grants more than one and that the database is usable. */
+async function tryToConnect(databaseUrl: string, onConnected = () => {}): Promise<void> {
   const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs };
-  const clients = Array.from({ length: connections }, () => new Client(options));
+  const clients = [new Client(options), new Client(options)] as const;
   // Without a listener, a connection that breaks while closing would end the process.
   for (const client of clients) client.on('error', () => undefined);
   try {
@@ -225,7 +198,6 @@ async function tryToConnect(databaseUrl: string, connections = 1, onConnected = 
     if (connecting.some(({ status }) => status === 'fulfilled')) onConnected();
     for (const each of connecting) if (each.status === 'rejected') throw each.reason;
     const [client] = clients;
-    if (!client) return;
     if (await isPooled(client)) await refuseSharedSessions(databaseUrl);
     refuseOtherEncoding((await client.query(selectEncoding)).rows);
   } finally {

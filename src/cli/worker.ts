@@ -6,9 +6,6 @@ import { api, openProcess } from './environment.ts';
 import { drainMs, type Entry, runUntilStopped, waitForPostgres } from './lifecycle.ts';
 import type { Output } from './output.ts';
 
-/** Connections opened together at the start with queues in Postgres: for tables, producers, jobs and their listener. */
-const minConnections = 4;
-
 // Loaded on demand, because most workers serve no HTTP.
 const server = () => import('../server/health.ts');
 
@@ -16,12 +13,8 @@ export async function runWorker(entry: Entry): Promise<Output> {
   const { settings, log } = await openProcess({ needed: api, servesPages: 'WORKER_PORT' });
   const outages = createOutages({ settings, log });
   const { databaseUrl, redisUrl, workerPort } = settings;
-  const areQueuesHere = redisUrl === undefined;
-  await waitForPostgres(databaseUrl, log, {
-    connections: areQueuesHere ? minConnections : 1,
-    migrations: { areQueuesHere },
-    onFailure: outages.failed,
-  });
+  const migrations = { areQueuesHere: redisUrl === undefined, meanwhile: 'This worker waits for them.' };
+  await waitForPostgres(databaseUrl, log, { migrations, onFailure: outages.failed });
   const maxConnections = { receives: false, works: true };
   const context = await createContext(settings, { log, name: 'worker', maxConnections });
   const heartbeat = startHeartbeat(log);

@@ -149,7 +149,7 @@ test.each([
   let isFull = true;
   await using pooler = await startPooler(url, () => (isFull ? { code, message } : undefined));
   const captured = captureLog();
-  const waiting = waitForPostgres(pooler.url, captured.log, { connections: 2 });
+  const waiting = waitForPostgres(pooler.url, captured.log);
   await expect.poll(captured.text).toContain(message);
   isFull = false;
   await waiting;
@@ -175,7 +175,7 @@ test('a pooler that had granted a connection is waited for, however long it refu
     // The second of each two, for a while.
     return granted < 12 && granted % 2 === 0 ? { code: 'XX000', message: 'max clients reached' } : undefined;
   });
-  await waitForPostgres(pooler.url, silent, { connections: 2, maxVagueMs: 1 });
+  await waitForPostgres(pooler.url, silent, { maxVagueMs: 1 });
 });
 
 test.each([
