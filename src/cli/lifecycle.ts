@@ -147,18 +147,20 @@ export async function waitForPostgres(
     if (kind !== undefined) log.warn(sentence);
     logged = kind;
   };
+  const areApplied = async (areQueuesHere: boolean): Promise<boolean> => {
+    await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
+    return areMigrated(database.db, areQueuesHere);
+  };
   const isReady = async (): Promise<boolean> => {
     try {
       await tryToConnect(databaseUrl, () => (hasConnected = true));
-      if (migrations) {
-        await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
-        const isMigrated = await areMigrated(database.db, migrations.areQueuesHere);
-        const lacks = `The database lacks migrations of this release: run ${toType('migrate')}. ${migrations.meanwhile}`;
-        if (!isMigrated) tell('migrations', lacks);
-        if (!isMigrated) return false;
+      if (!migrations || (await areApplied(migrations.areQueuesHere))) {
+        tell(undefined);
+        return true;
       }
-      tell(undefined);
-      return true;
+      const { meanwhile } = migrations;
+      tell('migrations', `The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`);
+      return false;
     } catch (error) {
       const isVague = isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs);
       const failure = describeFailure(error, { DATABASE_URL: databaseUrl });
@@ -176,12 +178,11 @@ export async function waitForPostgres(
   };
   if (!signal) for (const each of stopSignals) process.on(each, stop);
   try {
-    for (
-      let pauseMs = firstPauseMs;
-      !signal?.aborted && !(await isReady());
-      pauseMs = Math.min(2 * pauseMs, maxPauseMs)
-    )
+    let pauseMs = firstPauseMs;
+    while (!signal?.aborted && !(await isReady())) {
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs);
+    }
   } finally {
     for (const each of stopSignals) process.off(each, stop);
   }
