@@ -70,7 +70,8 @@ export function runUntilStopped(log: Log, running: Running): (error: unknown) =>
     process.exit(code);
   }
   const fail = (err: unknown) => {
-    log.fatal({ err }, 'The process failed and stops');
+    if (err instanceof UserError) log.fatal(`The process stops. ${describeFailure(err)}`);
+    else log.fatal({ err }, 'The process failed and stops');
     if (stoppingSince === undefined) void stop(exitCodes.failed);
   };
   const onSignal = (signal: NodeJS.Signals) => {
@@ -149,7 +150,7 @@ export async function waitForPostgres(
   };
   const areApplied = async (areQueuesHere: boolean): Promise<boolean> => {
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
-    return areMigrated(database.db, areQueuesHere);
+    return await areMigrated(database.db, areQueuesHere);
   };
   const isReady = async (): Promise<boolean> => {
     try {
