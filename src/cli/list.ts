@@ -3,6 +3,7 @@ import { lists } from '../server/lists.ts';
 import { jsonOf } from '../server/table.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
 
@@ -25,17 +26,15 @@ export async function printList(name: string, filters: readonly string[]): Promi
   const found = await readList(list, { ...database, zone: database.settings.timeZone }, query);
   // Ids are what other commands take.
   const columns = found.columns.filter(({ name }) => /(_id|^thread)$/.test(name) || !list.hidden?.includes(name));
+  if (found.rows.length === 0) return { json: jsonOf(found), text: 'There is no such row.' };
+  const { timeZone } = database.settings;
   const table = tableOf(
     found.rows,
     columns.map(({ name, type }) => [
       name,
-      (row) => (type === 'moment' && row[name] ? new Date(row[name]) : row[name]),
+      (row) => (type === 'moment' && row[name] ? toTheSecond(new Date(row[name]), timeZone) : row[name]),
     ]),
-    {
-      timeZone: database.settings.timeZone,
-      empty: 'There is no such row.',
-      remarks: [`${toType(`list ${name} --json`)} has every column.`],
-    },
+    `${toType(`list ${name} --json`)} has every column.`,
   );
   return { ...table, json: jsonOf(found) };
 }
