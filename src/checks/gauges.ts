@@ -7,18 +7,14 @@ import { allChecks, known } from './checks.ts';
 import type { Overview } from './overview.ts';
 import { outageOf } from './postgres.ts';
 
-/**
- * Gauges of the state that all processes share, asked for at each scrape. All processes report the same values.
- */
-export interface Gauges {
-  /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` is 0. */
-  refresh(): Promise<void>;
-}
-
 /** The value of `trunkline_health_check`: from 1 for a notice to 3 for a problem. */
 const severityOf = ({ level }: Pick<Finding, 'level'>) => levels.length - levels.indexOf(level);
 
-export function createGauges(registry: Registry, takeOverview: () => Promise<Overview>): Gauges {
+/**
+ * Creates gauges of the state that all processes share. Returns what reads them at a scrape, and never rejects: what is
+ * unknown keeps its last value, and `trunkline_database_up` is 0 while Postgres can't be asked.
+ */
+export function createGauges(registry: Registry, takeOverview: () => Promise<Overview>): () => Promise<void> {
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trunkline_${name}`, help, labelNames, registers: [registry] });
 
@@ -95,16 +91,14 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
     }
   }
 
-  return {
-    async refresh() {
-      try {
-        show(await takeOverview());
-        databaseUp.set(1);
-      } catch {
-        databaseUp.set(0);
-        const finding = outageOf('');
-        check.set({ check: finding.check }, severityOf(finding));
-      }
-    },
+  return async () => {
+    try {
+      show(await takeOverview());
+      databaseUp.set(1);
+    } catch {
+      databaseUp.set(0);
+      const outage = outageOf('');
+      check.set({ check: outage.check }, severityOf(outage));
+    }
   };
 }

@@ -92,10 +92,10 @@ export function sharedOverview(context: Asked): () => Promise<Overview> {
 /** Serves `/metrics`: counters of this process, and the state that all processes share. Once per process. */
 export function registerMetrics(app: FastifyInstance, context: Context): void {
   const { metrics } = context;
-  const gauges = createGauges(metrics.registry, sharedOverview({ ...context, metrics: undefined }));
+  const refreshGauges = createGauges(metrics.registry, sharedOverview({ ...context, metrics: undefined }));
   const registry = Registry.merge([processMetrics(), metrics.registry]);
   app.get('/metrics', async (_request, reply) => {
-    await gauges.refresh();
+    await refreshGauges();
     return reply.type(registry.contentType).send(await registry.metrics());
   });
 }

@@ -34,7 +34,7 @@ const apartMs = 5_000;
 const hostFailures = new Set(['network', 'timeout', 'server', 'unreadable']);
 
 /** While `open`, calls but one probe fail immediately, for another `retryAfterMs`. */
-export interface CircuitState {
+interface CircuitState {
   readonly state: 'closed' | 'open';
   readonly retryAfterMs?: number;
 }
