@@ -7,6 +7,7 @@ import { settleManually } from '../ledger/outcome.ts';
 import { cancelSend, rejectSend } from '../ledger/plans.ts';
 import { readSend, type SendHistory } from '../ledger/send.ts';
 import { decidedWords } from '../ledger/words.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import { price } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
@@ -74,7 +75,7 @@ function decideOn(decision: OptOutDecision, help: string) {
 export const sendActions = [
   action({
     name: 'sends pause',
-    help: 'The kill switch: nothing is sent until `sends resume`. Planned texts wait until they expire.',
+    help: `The kill switch: nothing is sent until ${toType('sends resume')}. Planned texts wait until they expire.`,
     words: '[why...]',
     args: z.object({ why }),
     isSigned: true,
