@@ -61,12 +61,9 @@ export function sendSentence(
 ): FastifyReply {
   reply.headers(privately);
   if (request.routeOptions.url?.endsWith('.csv')) return reply.type('text/plain; charset=utf-8').send(sentence);
-  if (!wantsPage(request)) return reply.type('application/json; charset=utf-8').send({ error: toPrograms });
+  // Browsers ask for HTML explicitly, programs don't.
+  if (!request.headers.accept?.includes('text/html'))
+    return reply.type('application/json; charset=utf-8').send({ error: toPrograms });
   const page = renderPage({ title: sentence, parts: [html`<p>${link('/', 'Status')}</p>`] });
   return answerPage(reply, page);
-}
-
-/** Whether a person reads the answer: browsers ask for HTML explicitly, programs don't. */
-function wantsPage({ headers }: FastifyRequest): boolean {
-  return headers.accept?.includes('text/html') ?? false;
 }

@@ -43,20 +43,15 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database:
   let areApplied = false;
   let probing: Promise<boolean> | undefined;
 
-  /**
-   * Whether the database accepts writes. A standby doesn't, nor does one with a full disk. Commits something that
-   * leaves no row.
-   */
+  /** Whether the database accepts writes. A standby doesn't, nor does one with a full disk. Leaves no row. */
   async function probe(): Promise<boolean> {
-    try {
-      // Uses the pool itself, which drops a connection that didn't answer in time.
-      const { rows } = await pool.query(writeProbe);
-      if (!rows[0]?.takesWrites) return false;
-    } catch {
-      return false;
-    }
-    areApplied ||= await isMigrated(db).catch(() => false);
-    return true;
+    // Uses the pool itself, which drops a connection that didn't answer in time.
+    const takesWrites = await pool
+      .query(writeProbe)
+      .then(({ rows }) => rows[0]?.takesWrites === true)
+      .catch(() => false);
+    if (takesWrites) areApplied ||= await isMigrated(db).catch(() => false);
+    return takesWrites;
   }
 
   return async () => {

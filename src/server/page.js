@@ -43,10 +43,3 @@ for (const form of document.querySelectorAll('form[data-unsaved]')) {
     if (isChanged) event.preventDefault();
   });
 }
-
-document.addEventListener('keydown', ({ key }) => {
-  const question = key === 'Escape' && document.querySelector('details.ask[open]');
-  if (!question) return;
-  question.open = false;
-  question.querySelector('summary').focus();
-});

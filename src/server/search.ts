@@ -18,10 +18,8 @@ export function serveSearch(app: FastifyInstance, pages: Pages): void {
     const [only] = rows;
     if (only?.thread && rows.length === 1 && only.calls === '0') return reply.redirect(`/threads/${only.thread}`, 303);
     const count = new Set(rows.map(({ number }) => number)).size;
-    const title = {
-      ...{ none: `Nobody was found for ${typed}`, some: `${countOf(count, 'customer')} found for ${typed}` },
-      ...{ many: `The first ${count} found for ${typed}`, nothing: 'Search for a customer' },
-    }[typed === '' ? 'nothing' : count === 0 ? 'none' : rows.length < maxRows ? 'some' : 'many'];
+    const who = count === 0 ? 'Nobody' : rows.length < maxRows ? countOf(count, 'customer') : `The first ${count}`;
+    const title = typed === '' ? 'Search for a customer' : `${who} found for ${typed}`;
     const how = soft('Write a whole number or as you dial it, four digits of it or more, or a part of a name.');
     const content = found && count > 0 ? renderTable(title, found, shown, pages.zone) : how;
     return answerPage(reply, renderPage({ title, current: '/threads', parts: [content] }));

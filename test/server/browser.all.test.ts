@@ -104,7 +104,7 @@ describe('lists and records', () => {
     await tab.locator('details.ask summary').first().focus();
     await tab.keyboard.press('Enter');
     expect(await question.getAttribute('open')).not.toBeNull();
-    await tab.keyboard.press('Escape');
+    await tab.keyboard.press('Enter');
     expect(await question.getAttribute('open')).toBeNull();
   });
 
