@@ -15,7 +15,7 @@ const leaseMs = 25_000;
 /** Milliseconds that messages in flight get when stopping. */
 const stopMs = 2_000;
 
-type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings' | 'metrics' | 'processId' | 'log'>;
+type AlertContext = Pick<Context, 'database' | 'queues' | 'settings' | 'metrics' | 'processId' | 'log'>;
 
 /**
  * Tells the configured targets when a health check begins to find something, when that becomes a problem, and when it
