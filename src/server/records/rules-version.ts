@@ -2,10 +2,10 @@ import { addressOf } from '../../actions/actions.ts';
 import { sql, type Transaction } from '../../db/database.ts';
 import { type RulesVersion, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../shared/format.ts';
-import { type DiffLine, differenceOf } from '../../shared/line-diff.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 import { ask, asks, type RecordPage, section, soft } from '../page.ts';
+import { type DiffLine, differenceOf } from './difference.ts';
 import { changeFields } from './forms.ts';
 import type { View } from './view.ts';
 

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { differenceOf } from '../../src/shared/line-diff.ts';
+import { differenceOf } from '../../../src/server/records/difference.ts';
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
 const shown = (before: string, after: string) =>
@@ -21,11 +21,13 @@ test('changed lines stand in groups, with three lines around them', () => {
   expect(shown('a\nb\n', 'a\nb')).toEqual([]);
 });
 
-test('texts without a line in common, or too long to compare, are replaced', () => {
+test('texts without a line in common, or with too many changes, are replaced', () => {
   expect(shown('a\nb', 'c')).toEqual([['1-a', '2-b', '1+c']]);
-  const [hunk = []] = differenceOf(`a\n${'x\n'.repeat(3_000)}b`, `c\n${'x\n'.repeat(3_000)}d`);
+  const every = (first: string) => Array.from({ length: 1_100 }, (_, at) => `${first}${at}\nsame`).join('\n');
+  const [hunk = [], ...others] = differenceOf(every('a'), every('b'));
+  expect(others).toEqual([]);
   expect(hunk.filter(({ kind }) => kind === 'same')).toEqual([]);
-  expect(hunk).toHaveLength(6_004);
+  expect(hunk).toHaveLength(4_400);
 });
 
 test('the difference makes the second text of the first', () => {
