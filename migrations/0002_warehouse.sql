@@ -293,7 +293,7 @@ create table warehouse.calls (
   like warehouse.provenance including defaults including comments
 ) with (fillfactor = 80);
 create index calls_started_at on warehouse.calls (started_at);
-create index calls_external_number on warehouse.calls (external_number, started_at) include (direction, status, talk_seconds, call_id);
+create index calls_external_number on warehouse.calls (external_number, started_at) include (direction, status, talk_seconds, call_id, deleted_at);
 create index calls_unanswered on warehouse.calls (started_at) where status in ('missed', 'voicemail');
 create index calls_erased on warehouse.calls (call_id) where is_erased;
 

@@ -19,6 +19,6 @@ select u.external_number, (select c.caller_name from reporting.fct_call c where 
 from unanswered u
 where not exists (
   select from period join reporting.fct_call c on c.started_at >= from_at and c.started_at < to_at
-  where c.external_number = u.external_number and c.direction = 'inbound' and c.status = 'answered' and not c.is_internal)
+  where c.external_number = u.external_number and c.direction = 'inbound' and c.status = 'answered')
 order by u.calls desc, u.last_call_at desc, 1
 limit 50;
