@@ -61,6 +61,7 @@ const neighbours = new Map([
   ['src/shared', ['package.json']], // it says the version
   ['src/warehouse', ['src/api-client']], // it mirrors the service's entities
   ['src/rules', ['src/ledger']], // rules plan what the ledger sends
+  ['src/reporting', ['src/rules']], // reports count by the hours of the rules in force
 ]);
 
 function placeOf(file: string): { height: number; part: string } | undefined {

@@ -1,4 +1,4 @@
--- The number by which warehouse.contacts knows a number: the first of its sameNumbers, see src/shared/phone-numbers.ts.
+-- The number by which warehouse.contacts knows a number: the first of its sameNumbers, see src/warehouse/phone-numbers.ts.
 create or replace function warehouse.contact_number(number text) returns text
 language sql immutable parallel safe as $$
   select regexp_replace(regexp_replace(regexp_replace(number,

@@ -4,9 +4,9 @@ import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts'
 import { isCallId } from '../shared/call-id.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
-import { typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
+import { typedThreadKey } from '../warehouse/phone-numbers.ts';
 import { action } from './action.ts';
 
 /* What is read again through the API. */

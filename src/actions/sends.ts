@@ -11,7 +11,7 @@ import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import { price } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { typedNumber } from '../shared/phone-numbers.ts';
+import { typedNumber } from '../warehouse/phone-numbers.ts';
 import { action } from './action.ts';
 
 /* Texts of rules: the kill switch, decisions of people about one text, and opt-outs. */

@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Database, inTransaction, query, sql } from '../db/database.ts';
-import { csvRows } from '../shared/csv.ts';
 import { WrongUse } from '../shared/errors.ts';
 import { countOf } from '../shared/format.ts';
-import { sameNumbers, typedNumber } from '../shared/phone-numbers.ts';
 import { type Contact, type ContactField, contactFields, type Imported, storeContacts } from '../warehouse/contacts.ts';
+import { sameNumbers, typedNumber } from '../warehouse/phone-numbers.ts';
+import { csvRows } from './csv.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, renderColumns } from './output.ts';
 import { type ConsentFlags, confirm } from './terminal.ts';

@@ -8,7 +8,7 @@ import {
 } from '../privacy/erase-at-service.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { spellingsOf } from '../shared/phone-numbers.ts';
+import { spellingsOf } from '../warehouse/phone-numbers.ts';
 import { api, openContext } from './environment.ts';
 import { describeFailure } from './failures.ts';
 import { type Output, renderColumns } from './output.ts';

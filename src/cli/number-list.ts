@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { WrongUse } from '../shared/errors.ts';
-import { typedNumber } from '../shared/phone-numbers.ts';
+import { typedNumber } from '../warehouse/phone-numbers.ts';
 
 /** An entry in a list of numbers: a number, and the line of ours to probe it with. Undefined means every line. */
 export interface ListedNumber {

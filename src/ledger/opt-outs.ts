@@ -1,5 +1,5 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { spellingsOf } from '../shared/phone-numbers.ts';
+import { spellingsOf } from '../warehouse/phone-numbers.ts';
 
 /*
  * Decisions of people about texts that may opt out (`unsure`).

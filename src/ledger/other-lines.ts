@@ -1,7 +1,7 @@
 import { inTransaction, query, sql } from '../db/database.ts';
-import { sameNumbers } from '../shared/phone-numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { erasedAmong } from '../warehouse/erasure/erased.ts';
+import { sameNumbers } from '../warehouse/phone-numbers.ts';
 import type { Ledger } from './ledger.ts';
 
 /**

@@ -18,9 +18,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
 import { keptSecret } from './data-folder.ts';
+import { makeDataFolder } from './make-data-folder.ts';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);

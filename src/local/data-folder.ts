@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Settings } from '../../config/settings.ts';
-import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
+import { makeDataFolder } from './make-data-folder.ts';
 
 const run = promisify(execFile);
 

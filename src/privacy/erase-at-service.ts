@@ -1,6 +1,6 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import { sameNumbers, spellingsOf } from '../shared/phone-numbers.ts';
+import { sameNumbers, spellingsOf } from '../warehouse/phone-numbers.ts';
 
 /** A thread of the person at the service, or one text of another thread. */
 export interface ErasableAtService {

@@ -1,8 +1,8 @@
 import { query, relation, sql, type Transaction } from '../db/database.ts';
 import { targetId, targetsOfCall } from '../inbox/targets.ts';
-import { countryCodeOf, sameNumbers } from '../shared/phone-numbers.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/erased-calls.ts';
 import type { JsonRow } from '../warehouse/held-calls.ts';
+import { countryCodeOf, sameNumbers } from '../warehouse/phone-numbers.ts';
 import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
 

@@ -4,8 +4,8 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
-import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
 import type { Removed } from '../warehouse/erasure/erased-calls.ts';
+import { spellingsOf, typedNumber } from '../warehouse/phone-numbers.ts';
 import {
   eraseInbox,
   eraseNumbered,

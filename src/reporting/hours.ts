@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
-import { addDays, type BusinessHours, type Calendars, openingsOn } from '../shared/business-hours.ts';
+import { addDays, type BusinessHours, type Calendars, openingsOn } from '../rules/business-hours.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { markEverything } from './rebuild.ts';
 import { holdSteps } from './rollups/steps.ts';

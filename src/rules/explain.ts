@@ -1,6 +1,6 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import type { SendState } from '../ledger/states.ts';
-import { hoursOf } from '../shared/business-hours.ts';
+import { hoursOf } from './business-hours.ts';
 import type { Clause } from './conditions/condition.ts';
 import { decide, type Evaluation } from './decide.ts';
 import type { Facts } from './facts/declared.ts';

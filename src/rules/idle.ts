@@ -1,4 +1,4 @@
-import type { BusinessHours } from '../shared/business-hours.ts';
+import type { BusinessHours } from './business-hours.ts';
 import { afterOpenSeconds, beforeOpenSeconds } from './facts/hours.ts';
 import type { Idle } from './triggers.ts';
 

@@ -1,6 +1,6 @@
 import { type AccountLimits, type Mode, modes, type RuleLimits } from '../ledger/limits.ts';
-import type { Calendars } from '../shared/business-hours.ts';
 import type { CallBackNeed } from '../warehouse/call-facts.ts';
+import type { Calendars } from './business-hours.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';

@@ -7,7 +7,7 @@ import { outcomeWords as ruleOutcomeWords } from '../rules/explain.ts';
 import { actionStateWords } from '../rules/runs.ts';
 import { commandName } from '../shared/command-name.ts';
 import { eventTypes } from '../shared/event-types.ts';
-import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
+import { spellingsOf, typedNumber } from '../warehouse/phone-numbers.ts';
 import { BadAddress } from './errors.ts';
 import { html } from './html.ts';
 import type { Filter, List } from './list.ts';

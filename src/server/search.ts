@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../db/database.ts';
 import { countOf } from '../shared/format.ts';
-import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
+import { spellingsOf, typedNumber } from '../warehouse/phone-numbers.ts';
 import { type Parameters, textOf } from './address.ts';
 import type { Html } from './html.ts';
 import { answerPage, link, renderPage, soft } from './page.ts';

@@ -1,4 +1,4 @@
-import { createPhraseSearch, foldText, readPhrases } from '../shared/text-search.ts';
+import { createPhraseSearch, foldText, readPhrases } from './phrases.ts';
 import { reactionIn } from './reaction.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { foldText, readPhrases } from '../shared/text-search.ts';
+import { foldText, readPhrases } from './phrases.ts';
 
 /** The longest words around a quotation, and around a thing. */
 const maxLength = 100;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sameNumbers } from '../../src/shared/phone-numbers.ts';
+import { sameNumbers } from '../../src/warehouse/phone-numbers.ts';
 import { temporaryFolder } from '../at-end.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
-import { makeDataFolder } from '../../src/shared/data-folder.ts';
+import { makeDataFolder } from '../../src/local/make-data-folder.ts';
 import { temporaryFolder } from '../at-end.ts';
 
 const running = {

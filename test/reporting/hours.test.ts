@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { adoptHours } from '../../src/reporting/hours.ts';
+import { hoursOf as hoursOfLine } from '../../src/rules/business-hours.ts';
 import { hoursAt } from '../../src/rules/facts/hours.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { hoursOf as hoursOfLine } from '../../src/shared/business-hours.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { until } from '../world.ts';
 import { type Facts, factsDatabase } from './facts.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { type BusinessHours, hoursOf, instantOf, weekdays } from '../../src/rules/business-hours.ts';
 import { afterOpenSeconds, beforeOpenSeconds, hoursAt } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { holidaysEnd } from '../../src/rules/file/remarks.ts';
-import { type BusinessHours, hoursOf, instantOf, weekdays } from '../../src/shared/business-hours.ts';
 import { options, refusalOf } from './refusal.ts';
 
 const hours = (timeZone: string, holidays: string[] = []): BusinessHours => ({

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readPhrases } from '../../src/shared/text-search.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { optOutPhrases, optOutVerdict } from '../../src/warehouse/opt-out.ts';
+import { readPhrases } from '../../src/warehouse/phrases.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { ignored, textsRead } from './reads.ts';
 

@@ -1,6 +1,6 @@
-import { countryCodeOf, isForeignRead, isPhoneNumber } from '../../shared/phone-numbers.ts';
-import { normalize } from '../../shared/text-search.ts';
 import { dayMs } from '../../shared/time-range.ts';
+import { countryCodeOf, isForeignRead, isPhoneNumber } from '../../warehouse/phone-numbers.ts';
+import { normalize } from '../../warehouse/phrases.ts';
 import { type AccountLimits, defaultRuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';

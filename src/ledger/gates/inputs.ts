@@ -1,5 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
-import { spellingsOf } from '../../shared/phone-numbers.ts';
+import { spellingsOf } from '../../warehouse/phone-numbers.ts';
 import { highestUnit } from '../control.ts';
 import type { Mode } from '../limits.ts';
 import { ruleMode } from '../rules-in-force.ts';

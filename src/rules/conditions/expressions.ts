@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { typedNumber } from '../../shared/phone-numbers.ts';
 import { didYouMean } from '../../shared/suggestions.ts';
+import { typedNumber } from '../../warehouse/phone-numbers.ts';
 import { declarationOf, declaredFacts, type FactFormat } from '../facts/declared.ts';
 import { plainText } from '../facts/values.ts';
 

@@ -1,6 +1,6 @@
-import { weekdays } from '../../shared/business-hours.ts';
 import { didYouMean } from '../../shared/suggestions.ts';
 import { reachedValues } from '../../warehouse/call-facts.ts';
+import { weekdays } from '../business-hours.ts';
 import { type TriggerKind, triggerKinds } from '../triggers.ts';
 
 /** The CEL type of a fact. */

@@ -1,11 +1,4 @@
-import {
-  addDays,
-  type BusinessHours,
-  localTime,
-  openingsOn,
-  specialHours,
-  weekdayOf,
-} from '../../shared/business-hours.ts';
+import { addDays, type BusinessHours, localTime, openingsOn, specialHours, weekdayOf } from '../business-hours.ts';
 import type { FactsOf } from './declared.ts';
 
 /** How far ahead the next opening is searched. */

@@ -1,8 +1,8 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
 import { hasTalkedSince } from '../../ledger/talks.ts';
-import { hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Reached } from '../../warehouse/call-facts.ts';
+import { hoursOf } from '../business-hours.ts';
 import type { RuleSet } from '../rule.ts';
 import { happenedAt, type Trigger, type TriggerKind } from '../triggers.ts';
 import type { Facts, FactsOf } from './declared.ts';

@@ -1,5 +1,5 @@
 import { maskNumbers } from '../../shared/masking.ts';
-import { normalize } from '../../shared/text-search.ts';
+import { normalize } from '../../warehouse/phrases.ts';
 import { declarationOf, declaredFacts, type FactGroup, type Facts, type FactType } from './declared.ts';
 
 type Shape = Record<string, unknown>;

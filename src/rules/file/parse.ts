@@ -2,13 +2,7 @@ import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
 import { maxSegments, outsideGsm } from '../../ledger/budgets.ts';
 import { defaultApprovalSeconds, defaultRuleLimits, type RuleLimits } from '../../ledger/limits.ts';
-import {
-  type BusinessHours,
-  type Calendars,
-  type Opening,
-  type Weekday,
-  weekdays,
-} from '../../shared/business-hours.ts';
+import { type BusinessHours, type Calendars, type Opening, type Weekday, weekdays } from '../business-hours.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';

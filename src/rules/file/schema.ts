@@ -5,11 +5,11 @@ import {
   defaultAccountLimits as defaults,
   defaultRuleLimits as ruleDefaults,
 } from '../../ledger/limits.ts';
-import { type Opening, weekdays } from '../../shared/business-hours.ts';
-import { typedNumber } from '../../shared/phone-numbers.ts';
 import { dayMs } from '../../shared/time-range.ts';
 import { zoneRemedy } from '../../shared/time-zone.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
+import { typedNumber } from '../../warehouse/phone-numbers.ts';
+import { type Opening, weekdays } from '../business-hours.ts';
 import { type FactGroup, groupsOf, unknownFact } from '../facts/declared.ts';
 import { type Allowance, modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';

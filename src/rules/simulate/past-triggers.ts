@@ -1,8 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { type Calendars, hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import { dayMs, type TimeRange } from '../../shared/time-range.ts';
+import { type Calendars, hoursOf } from '../business-hours.ts';
 import { idleAt, idleSince } from '../idle.ts';
 import type { Rule, RuleSet } from '../rule.ts';
 import { delayed, type Idle, idleKey, type Trigger } from '../triggers.ts';

@@ -1,7 +1,8 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf } from '../../shared/format.ts';
-import { type Thread, threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
+import { type Thread, threadKey, threadOf } from '../../shared/thread.ts';
+import { typedThreadKey } from '../../warehouse/phone-numbers.ts';
 import { idOf, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';

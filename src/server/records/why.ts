@@ -18,7 +18,7 @@ import { parseRules } from '../../rules/file/parse.ts';
 import { heldBackWords } from '../../rules/rule.ts';
 import type { RulesReader } from '../../rules/versions.ts';
 import { isCallId } from '../../shared/call-id.ts';
-import { spellingsOf } from '../../shared/phone-numbers.ts';
+import { spellingsOf } from '../../warehouse/phone-numbers.ts';
 import { idOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';

@@ -1,4 +1,4 @@
-import { dayMs, type TimeRange } from './time-range.ts';
+import { dayMs, type TimeRange } from '../shared/time-range.ts';
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type Weekday = (typeof weekdays)[number];

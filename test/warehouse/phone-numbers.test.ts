@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRandom } from '../../src/sandbox/random.ts';
 import { generateDirectory } from '../../src/sandbox/seed/directory.ts';
 import { normalizeNumber } from '../../src/shared/numbers.ts';
-import { isForeignRead, isPhoneNumber, sameNumbers, typedNumber } from '../../src/shared/phone-numbers.ts';
+import { isForeignRead, isPhoneNumber, sameNumbers, typedNumber } from '../../src/warehouse/phone-numbers.ts';
 
 test.each(
   `0000000000 1111111111 9999999999 5555555555 7378742833 +17378742833 266696687 86282452253 8628245225 7748283 8656696 2562533

@@ -1,5 +1,6 @@
-import { normalizeNumber, plainDigit } from './numbers.ts';
-import { normalize } from './text-search.ts';
+import { normalizeNumber, plainDigit } from '../shared/numbers.ts';
+import { threadKey } from '../shared/thread.ts';
+import { normalize } from './phrases.ts';
 
 /** E.164 allows at most 15 digits. */
 const maxDigits = 15;
@@ -177,4 +178,29 @@ function spelled(number: string): string[] {
   const isSpelledAlone =
     isNorthAmerican || (local.length >= shortestNational && !/^(?:1\d{10}|[2-9]\d{9})$/.test(local));
   return [...abroad, ...(isSpelledAlone ? [trunk] : [])].map((prefix) => prefix + national);
+}
+
+/**
+ * Converts a thread key that a person typed: `line/number`, or `line/a,b` (also `line/a/a,b`) for a group, with country
+ * codes, or as lists show it. Undefined if the text isn't one.
+ */
+export function typedThreadKey(text: string): string | undefined {
+  const [lineText = '', numbers = '', more = '', ...rest] = text.split('/');
+  const line = partyOf(lineText);
+  const participants = [numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '');
+  const parties = new Set(participants.map(partyOf));
+  if (line === undefined || parties.size === 0 || parties.has(undefined) || rest.length > 0) return undefined;
+  const others = [...parties].filter((number) => number !== undefined && number !== line).sort() as string[];
+  const [number = line] = others;
+  return threadKey({ line, number, participants: others.length > 1 ? others : [] });
+}
+
+/**
+ * The number of a party. The service sends some that nobody can have, such as `5556001`: these are taken as they are
+ * listed.
+ */
+function partyOf(text: string): string | undefined {
+  if (/^\d{3,15}$/.test(text) && text.length !== 10) return text;
+  const typed = typedNumber(text);
+  return 'number' in typed ? typed.number : undefined;
 }
