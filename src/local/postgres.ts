@@ -178,6 +178,8 @@ async function prepareDatabase(client: Client, cluster: Cluster): Promise<void> 
   if (role.rowCount === 0) await client.query(`create role ${owner}`);
   // CREATEROLE is needed for `migrate --bi-role`.
   await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
+  // The lock of a start stands in this database, and whoever may enter it could take that.
+  await client.query('revoke connect on database postgres from public');
   // Lets the role report whose query blocks it, and lets its owner end that query.
   await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
   const found = await client.query('select from pg_database where datname = $1', [databaseName]);
