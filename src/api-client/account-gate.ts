@@ -63,9 +63,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       refused = reason === undefined ? undefined : { reason, until: now() + refusedMs };
     } catch (error) {
       unanswered = { error, until: now() + unansweredMs };
-      if (error instanceof ServiceError && foreignCodes.has(error.code)) {
-        problem = `the service does not answer as this API: ${error.message}`;
-      }
+      if (error instanceof ServiceError && foreignCodes.has(error.code)) problem = error.message;
     } finally {
       running = undefined;
     }
@@ -130,9 +128,9 @@ function isEmpty(data: unknown): boolean {
 function asErrorOf(operation: string, error: unknown): ServiceError {
   if (!(error instanceof ServiceError)) {
     const details = { operation, effect: 'none', cause: error } as const;
-    return new ServiceError('account_unrecognized', 'the mirror could not be read to recognize the account', details);
+    return new ServiceError('account_unrecognized', 'the mirror could not be read', details);
   }
-  const { code, advice, status, scope, retryAfterMs } = error;
+  const { code, detail, advice, status, scope, retryAfterMs } = error;
   const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, cause: error } as const;
-  return new ServiceError(code, `the account could not be recognized: ${error.message}`, details);
+  return new ServiceError(code, [detail, 'asked first, to recognize the account'].filter(Boolean).join(', '), details);
 }

@@ -19,7 +19,16 @@ export type { Field } from './answers/values.ts';
 export type * from './entities/account-schemas.ts';
 export type * from './entities/call-schemas.ts';
 export type * from './entities/text-schemas.ts';
-export { codeIn, type ErrorCode, isNotFound, meaningOf, ServiceError } from './errors.ts';
+export {
+  codeIn,
+  type ErrorCode,
+  isNotFound,
+  meaningOf,
+  meaningOfRefusedKey,
+  reasonOf,
+  ServiceError,
+  wordsOf,
+} from './errors.ts';
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';
 export { type CallOptions, type ObjectId, objectId } from './transport/operation.ts';

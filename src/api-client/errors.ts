@@ -27,7 +27,7 @@ const meanings = {
   rate_limited: ['retry', 'The service takes no more requests for now.', wait],
   unreadable: ['retry', 'The answer of the service cannot be read.', reach],
   too_large: ['retry', 'The answer of the service is too large.', reach],
-  circuit_open: ['retry', 'The service failed repeatedly, so no request is sent for a while.', reach],
+  circuit_open: ['retry', 'The service is not asked for a while, because earlier requests failed.', reach],
   account_unrecognized: [
     'retry',
     'The account is not recognized, so nothing is read, proven or sent.',
@@ -77,7 +77,24 @@ export function meaningOf({ code, scope, advice }: Pick<ServiceError, 'code'> & 
   return { sentence, remedy: 'It may have been carried out: check at the service before you repeat it.' };
 }
 
-/** The code that a stored reason begins with. Undefined for a reason of our own. */
+/** Why a key can't read. `missingScope`: null if the service refuses the key as a whole. */
+export function meaningOfRefusedKey(missingScope: string | null | undefined): Meaning {
+  return meaningOf(missingScope ? { code: 'insufficient_scope', scope: missingScope } : { code: 'unauthenticated' });
+}
+
+/** What happened, without a full stop, to be quoted in a sentence: `the service fails (503)`. */
+export function wordsOf({ code, detail, scope }: Pick<ServiceError, 'code' | 'detail' | 'scope'>): string {
+  const { sentence } = meaningOf({ code, scope });
+  return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1, -1)}${detail === undefined ? '' : ` (${detail})`}`;
+}
+
+/** What rows hold of an error: its code first, where `codeIn` finds it. `detail` may quote the service. */
+export function reasonOf({ code, status, detail }: ServiceError, hasDetail: boolean): string {
+  const more = hasDetail ? detail : status;
+  return more === undefined ? code : `${code} (${more})`;
+}
+
+/** The code that a reason of `reasonOf` begins with. Undefined for any other reason. */
 export function codeIn(reason: string): ErrorCode | undefined {
   const [word = ''] = /^[a-z_]*/.exec(reason) ?? [];
   return Object.hasOwn(meanings, word) ? (word as ErrorCode) : undefined;
@@ -94,12 +111,13 @@ export interface ErrorDetails {
 }
 
 /**
- * The only error of this client (section 7). It never holds the credential, an address or an answer's body; of the
- * error envelope's message it quotes at most 200 characters.
+ * The only error of this client (section 7). Its message is `operation: what the code means (detail)`. It never holds
+ * the credential, an address or an answer's body; of the error envelope's message it quotes at most 200 characters.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
+  readonly detail: string | undefined;
   readonly advice: Advice;
   /** The operation's name, such as `calls.search`. */
   readonly operation: string;
@@ -110,9 +128,12 @@ export class ServiceError extends Error {
   /** Milliseconds to wait before another try, when the service or the open circuit asks for it. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails) {
-    super(`${details.operation}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
+  /** `detail`: what the code doesn't say, such as the status and the message of the service. */
+  constructor(code: ErrorCode, detail: string | undefined, details: ErrorDetails) {
+    const { operation, scope, cause } = details;
+    super(`${operation}: ${wordsOf({ code, detail, scope })}`, cause === undefined ? undefined : { cause });
     this.code = code;
+    this.detail = detail;
     this.advice = details.advice ?? meanings[code][0];
     this.operation = details.operation;
     this.effect = details.effect;
@@ -128,7 +149,7 @@ export function isNotFound(error: unknown): boolean {
 }
 
 export function abortedError(operation: string, effect: Effect, cause: unknown): ServiceError {
-  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause });
+  return new ServiceError('aborted', undefined, { operation, effect, cause });
 }
 
 /** Waits for work until the call is aborted, before anything was sent. */
@@ -146,7 +167,7 @@ export async function untilAborted<T>(operation: string, signal: AbortSignal, wo
 
 /** The same error with the effect or advice of the whole call in the place of its last try's. */
 export function withOutcome(error: ServiceError, outcome: { effect?: Effect; advice?: Advice }): ServiceError {
-  const { code, message, operation, effect, advice, status, scope, retryAfterMs, cause } = error;
+  const { code, detail, operation, effect, advice, status, scope, retryAfterMs, cause } = error;
   const details = { operation, effect, advice, status, scope, retryAfterMs, cause, ...outcome };
-  return new ServiceError(code, message.slice(operation.length + 2), details);
+  return new ServiceError(code, detail, details);
 }

@@ -9,6 +9,7 @@ import {
   type Service,
   ServiceError,
   type Subscription,
+  wordsOf,
 } from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
 import { compareAccount } from '../credentials/account-check.ts';
@@ -49,7 +50,7 @@ const ok = (sentence: string): Words => ({ level: 'ok', sentence });
 const notice = (sentence: string, remedy: string): Words => ({ level: 'notice', sentence, remedy });
 const warning = (sentence: string, remedy: string): Words => ({ level: 'warning', sentence, remedy });
 const problem = (sentence: string, remedy: string): Words => ({ level: 'problem', sentence, remedy });
-const wordsOf = ({ check, level, sentence, ...rest }: Finding): Words => ({
+const toldBy = ({ check, level, sentence, ...rest }: Finding): Words => ({
   check,
   level,
   sentence,
@@ -116,7 +117,7 @@ async function checkHealth(settings: ReadySettings, database: OpenDatabase, log:
   let queues: Queues | undefined;
   try {
     queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
-    const found = (await findings({ database, queues, settings })).map(wordsOf);
+    const found = (await findings({ database, queues, settings })).map(toldBy);
     if (!found.some(isFault)) found.push(ok('The queues answer, and nothing is overdue, parked, failing or refused.'));
     return found;
   } catch (error) {
@@ -153,7 +154,7 @@ async function probePostgres(db: Database): Promise<{ found: Words[]; isUsable: 
     const aheadMs = Number(server.now) - (began + Date.now()) / 2;
     // If it can't be read, the health checks say so.
     const isUsable = await isMigrated(db).catch(() => true);
-    const schema = isUsable ? ok('The schema has all migrations of this release.') : wordsOf(migrationsMissing);
+    const schema = isUsable ? ok('The schema has all migrations of this release.') : toldBy(migrationsMissing);
     return { found: [...judgeServer(server, aheadMs), schema, ...(await probeWrites(db))], isUsable, aheadMs };
   } catch (error) {
     return { found: [refusedBy(error)], isUsable: false };
@@ -287,12 +288,12 @@ function unreadable(what: string, error: unknown, scope: Scope): Words {
   if (!(error instanceof ServiceError)) {
     return problem(`${what} cannot be read: ${messageOf(error)}.`, 'Check that API_BASE_URL is right.');
   }
-  const { sentence, remedy } = meaningOf({ code: error.code, scope: error.scope ?? scope });
-  if (error.advice === 'credential') return problem(sentence, remedy);
-  const quoted = error.advice === 'scope' ? '' : ` (${maskNumbers(error.message)})`;
-  const why = `${sentence.charAt(0).toLowerCase()}${sentence.slice(1, -1)}${quoted}`;
-  const tell = error.advice === 'not_found' || error.advice === 'refused' ? warning : problem;
-  return tell(`${what} cannot be read: ${why}.`, remedy);
+  const { code, advice } = error;
+  const named = { code, scope: error.scope ?? scope, detail: advice === 'scope' ? undefined : error.detail };
+  const { sentence, remedy } = meaningOf(named);
+  if (advice === 'credential') return problem(sentence, remedy);
+  const tell = advice === 'not_found' || advice === 'refused' ? warning : problem;
+  return tell(`${what} cannot be read: ${maskNumbers(wordsOf(named))}.`, remedy);
 }
 
 /** Whether deliveries can arrive. `subscriptions`: all of the account's; undefined if they couldn't be listed. Never rejects. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { meaningOf, type Service } from '../api-client/client.ts';
+import { meaningOfRefusedKey, type Service } from '../api-client/client.ts';
 import { backfillCalls } from '../completeness/coverage/backfill.ts';
 import {
   addCallers,
@@ -175,7 +175,6 @@ async function refusalOf(db: Database, kinds: readonly TargetKind[]) {
      order by array_position(${kinds}::text[], kind) limit 1`,
   );
   if (parked === undefined) return undefined;
-  const { reason, missing_scope: scope } = parked;
-  const { remedy } = meaningOf(scope === null ? { code: 'unauthenticated' } : { code: 'insufficient_scope', scope });
-  return { why: `the service refuses (${maskNumbers(reason)})`, remedy };
+  const { remedy } = meaningOfRefusedKey(parked.missing_scope);
+  return { why: `the service refuses (${maskNumbers(parked.reason)})`, remedy };
 }

@@ -1,4 +1,4 @@
-import { type Answer, ServiceError } from '../api-client/client.ts';
+import { type Answer, reasonOf, ServiceError } from '../api-client/client.ts';
 import type { Sent } from '../api-client/entities/text-schemas.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { markDirty } from '../inbox/targets.ts';
@@ -72,8 +72,8 @@ export function classifyError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) {
     return { kind: 'unknown', reason: error instanceof Error ? error.name : 'an unexpected error' };
   }
-  const { code, status, effect, advice, retryAfterMs } = error;
-  const reason = status === undefined ? code : `${code} (${status})`;
+  const { code, effect, advice, retryAfterMs } = error;
+  const reason = reasonOf(error, false);
   if (effect === 'unknown') return { kind: 'unknown', reason };
   if (advice !== 'retry') return { kind: 'rejected', reason };
   return { kind: 'not_sent', reason, retryAfterMs, countsAsTry: !untried.has(code) };

@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type QueueName, queueSettings } from '../../config/queues.ts';
-import { isNotFound, ServiceError } from '../api-client/client.ts';
+import { isNotFound, meaningOfRefusedKey, ServiceError } from '../api-client/client.ts';
 import type { Database } from '../db/database.ts';
 import {
   type Claim,
@@ -225,9 +225,10 @@ export function createSync(deps: SyncDeps) {
         return { outcome: 'later', isMissed: decision.isMiss === true };
       case 'park':
         if (!claim.isProbe) {
+          const { sentence, remedy } = meaningOfRefusedKey(decision.missingScope);
           log.error(
             { ...subjectOf(claim), kind: claim.kind, err: error },
-            'The credential may not read this: reads of this kind are parked',
+            `${sentence} ${remedy} Such reads wait for it`,
           );
         }
         await parkKind(db, claim.kind, { ...decision, reason: message });

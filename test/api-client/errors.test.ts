@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codeIn, type ErrorCode, meaningOf, ServiceError } from '../../src/api-client/client.ts';
+import { codeIn, type ErrorCode, meaningOf, reasonOf, ServiceError, wordsOf } from '../../src/api-client/client.ts';
 
 /** The types of section 7 that a caller can do something about, and what that is. */
 test.each<[ErrorCode, RegExp]>([
@@ -36,8 +36,18 @@ test('a call that may have been carried out is looked for before it is repeated'
   expect(meaningOf(new ServiceError('timeout', 'no answer', details)).remedy).toMatch(/before you repeat it/);
 });
 
+test('what happened is said once, with the detail that its code does not say', () => {
+  const refused = new ServiceError('network', 'ECONNREFUSED', { operation: 'users.list', effect: 'none' });
+  expect(refused.message).toBe('users.list: the service cannot be reached (ECONNREFUSED)');
+  expect(wordsOf(new ServiceError('stalled', undefined, refused))).toBe('it was too late to ask the service');
+});
+
 test('a stored reason is known by the code that it begins with', () => {
-  expect(codeIn('permission_denied: the line is not yours')).toBe('permission_denied');
+  const details = { operation: 'messages.send', effect: 'none', status: 403 } as const;
+  const error = new ServiceError('permission_denied', '403: the line is not yours', details);
+  expect(reasonOf(error, true)).toBe('permission_denied (403: the line is not yours)');
+  expect(reasonOf(error, false)).toBe('permission_denied (403)');
+  expect(codeIn(reasonOf(error, true))).toBe('permission_denied');
   expect(codeIn('timeout')).toBe('timeout');
   for (const other of ['', 'the note may have been posted: timeout', 'constructor: no', 'timeouts']) {
     expect(codeIn(other), other).toBeUndefined();

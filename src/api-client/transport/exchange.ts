@@ -104,7 +104,7 @@ export function createExchanger(origin: string, limits: Limits) {
     } catch (error) {
       if (signal?.aborted) throw abortedError(operation, isSent ? 'unknown' : 'none', signal.reason);
       if (isStalled && !isSent) {
-        throw new ServiceError('stalled', 'it was too late to send the request', { operation, effect: 'none' });
+        throw new ServiceError('stalled', undefined, { operation, effect: 'none' });
       }
       const late = isLate ? answerMs : undefined;
       throw failure(error, { operation, status, isSent, lateAfterMs: late });
@@ -225,8 +225,8 @@ interface FailureContext {
 }
 
 const timeouts: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer began in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer began',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped coming',
 };
 
@@ -238,13 +238,13 @@ function failure(error: unknown, { operation, status, isSent, lateAfterMs }: Fai
   const fail = (code: ErrorCode, message: string): ServiceError =>
     new ServiceError(code, message, { ...details, cause });
 
-  if (lateAfterMs !== undefined) return fail('timeout', `the answer was not complete after ${lateAfterMs} ms`);
-  if (cause instanceof BodyTooLarge) return fail('too_large', `the answer is too large: ${cause.message}`);
-  if (cause instanceof BodyUndecodable) return fail('unreadable', `the answer cannot be decoded: ${cause.message}`);
+  if (lateAfterMs !== undefined) return fail('timeout', `not complete after ${lateAfterMs} ms`);
+  if (cause instanceof BodyTooLarge) return fail('too_large', cause.message);
+  if (cause instanceof BodyUndecodable) return fail('unreadable', cause.message);
   const timeout = timeouts[reason];
   if (timeout !== undefined) return fail('timeout', timeout);
   // Not kept as the cause: the parser's error holds received bytes.
-  if (cause.name === 'HTTPParserError') return new ServiceError('unreadable', 'the answer is not HTTP', details);
-  if (!isSent) return fail('network', `the service cannot be reached (${reason})`);
-  return fail('network', `the connection broke ${status === undefined ? 'before' : 'during'} the answer (${reason})`);
+  if (cause.name === 'HTTPParserError') return new ServiceError('unreadable', 'it is not HTTP', details);
+  if (!isSent) return fail('network', reason);
+  return fail('network', `the connection broke ${status === undefined ? 'before' : 'during'} the answer: ${reason}`);
 }

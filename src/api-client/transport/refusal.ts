@@ -44,37 +44,30 @@ export function refusal(
     retryAfterMs: retryAfterMs(answer.header('retry-after'), answer.header('date'), now),
   };
   if (status < 400) {
-    const message = `the service redirects (${status}), which is not followed; check the base address`;
-    return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an unexpected status');
+    return new ServiceError(status >= 300 ? 'redirect' : 'unexpected_status', String(status), details);
   }
   if (isBilled && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
   if (status >= 500) {
-    return new ServiceError('server', withMessage(`the service failed (${status})`, envelope, authorization), details);
+    return new ServiceError('server', withMessage(status, envelope, authorization), details);
   }
   if (status === 429) {
     if (envelope !== undefined) details.effect = 'none';
-    return new ServiceError('rate_limited', 'the service throttles requests (429)', details);
+    return new ServiceError('rate_limited', '429', details);
   }
   if (envelope === undefined && (status !== 401 || challenge === undefined))
-    return unexpected(details, 'the answer has no error envelope');
+    return new ServiceError('unexpected_status', `${status} without the error envelope`, details);
   const code = (envelope && types[envelope.type]) ?? statuses[status];
   if (code === undefined) {
     const isTransient = status === 408 || status === 425;
-    return unexpected(
-      { ...details, advice: isTransient ? 'retry' : 'refused' },
-      withMessage('unknown error', envelope, authorization),
-    );
+    const advice = isTransient ? 'retry' : 'refused';
+    const message = withMessage(status, envelope, authorization);
+    return new ServiceError('unexpected_status', message, { ...details, advice });
   }
   // A proxy can send a challenge without the envelope: it doesn't prove that a send wasn't carried out.
   if (envelope !== undefined || !isBilled) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
-  const message = withMessage(`refused with ${code} (${status})`, envelope, authorization);
-  return new ServiceError(code, message, details);
-}
-
-function unexpected(details: ErrorDetails, message: string): ServiceError {
-  return new ServiceError('unexpected_status', `${message} (${details.status})`, details);
+  return new ServiceError(code, withMessage(status, envelope, authorization), details);
 }
 
 function scopeOf(challenge: string | undefined): string | undefined {
@@ -82,8 +75,8 @@ function scopeOf(challenge: string | undefined): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-function withMessage(message: string, envelope: Refusal | undefined, authorization: string): string {
-  return message + quoted(envelope?.message ?? '', authorization.replace(/^\S+\s+/, ''));
+function withMessage(status: number, envelope: Refusal | undefined, authorization: string): string {
+  return status + quoted(envelope?.message ?? '', authorization.replace(/^\S+\s+/, ''));
 }
 
 /** A message of the service, to append to ours: at most 200 characters, without the API key, addresses and numbers. */

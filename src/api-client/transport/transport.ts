@@ -257,6 +257,6 @@ function read<T>(
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error;
     const details = { operation: operation.name, status, effect: 'unknown' } as const;
-    throw new ServiceError('unreadable', `${error.message}, with status ${status}`, details);
+    throw new ServiceError('unreadable', `${status}: ${error.message}`, details);
   }
 }

@@ -1,4 +1,4 @@
-import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
+import { type Answer, type ConversationState, reasonOf, type Service, ServiceError } from '../../api-client/client.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
@@ -96,7 +96,7 @@ async function attempt(
     if (!begun) return undefined;
     request = next;
   } catch (error) {
-    return refusedBy(error) ?? later(action, reasonOf(error), { afterMs: retryAfterOf(error) });
+    return refusedBy(error) ?? later(action, messageOf(error), { afterMs: retryAfterOf(error) });
   }
   try {
     const record = await request.send();
@@ -238,13 +238,13 @@ function outcomeOfRequest(error: unknown, action: ClaimedAction, hasNote: boolea
   const isServiceError = error instanceof ServiceError;
   const mayExist = hasNote && !(isServiceError && error.effect === 'none');
   if (mayExist && action.kind === 'comment') {
-    return { state: 'unclear', reason: `the note may have been posted: ${reasonOf(error)}` };
+    return { state: 'unclear', reason: `the note may have been posted: ${messageOf(error)}` };
   }
   // With an open circuit breaker or a missing credential, no request left; an unreachable host got none.
   const hasLeft = !isServiceError || error.effect === 'unknown' || error.status !== undefined;
   return (
     refusedBy(error) ??
-    later(action, mayExist ? `${reasonOf(error)}, and its note may have been posted` : reasonOf(error), {
+    later(action, mayExist ? `${messageOf(error)}, and its note may have been posted` : messageOf(error), {
       afterMs: retryAfterOf(error),
       tries: action.tries + (hasLeft ? 1 : 0),
       isBegun: action.wasBegun || mayExist,
@@ -254,16 +254,16 @@ function outcomeOfRequest(error: unknown, action: ClaimedAction, hasNote: boolea
 
 function refusedBy(error: unknown): Outcome | undefined {
   if (!(error instanceof ServiceError)) return undefined;
-  const { advice, code, message } = error;
+  const { advice } = error;
   const isRefused = advice === 'refused' || advice === 'not_found' || advice === 'permission';
-  return isRefused ? { state: 'failed', reason: `${code}: ${message}`.slice(0, 300) } : undefined;
+  return isRefused ? { state: 'failed', reason: reasonOf(error, true) } : undefined;
 }
 
 function retryAfterOf(error: unknown): number {
   return (error instanceof ServiceError && error.retryAfterMs) || 0;
 }
 
-function reasonOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,11 +10,7 @@ import { json, listen, open, refusalOf, serve } from '../endpoint.ts';
 import type { Row } from '../row.ts';
 
 test.each([
-  [
-    'an HTML page',
-    '<!doctype html><p>18455008085',
-    /the body is a page of HTML or XML \(\d+ characters\), with status 200/,
-  ],
+  ['an HTML page', '<!doctype html><p>18455008085', /200: the body is a page of HTML or XML \(\d+ characters\)/],
   ['JSON that was cut off', '{"data":[{"number":"18455008085"', /broken or cut off/],
   ['an empty body', '', /the body is empty/],
   ['plain text', 'OK 18455008085', /something that is not JSON/],
@@ -73,7 +69,7 @@ test('204 where data is expected is unreadable', async () => {
   for (const call of [lines.list(), unread.counts(), calls.get('1783385492.1')]) {
     const error = await refusalOf(call);
     expect(error).toMatchObject({ code: 'unreadable', status: 204 });
-    expect(error.message).toContain('the body is empty, with status 204');
+    expect(error.message).toContain('(204: the body is empty)');
   }
 });
 
