@@ -42,7 +42,7 @@ export interface Seen {
   readonly queues: Promise<QueuesHealth>;
   /** This process couldn't store the last delivery. */
   readonly isRefusing: boolean;
-  readonly settings: Pick<ReadySettings, 'databaseUrl' | 'poolSize'>;
+  readonly settings: Pick<ReadySettings, 'databaseUrl' | 'poolSize' | 'backfillDays'>;
   /** What could not be asked before, by its name, and why. */
   readonly unknown: ReadonlyMap<string, Error>;
 }

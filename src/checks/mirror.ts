@@ -6,7 +6,7 @@ import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
 import { countOf, duration, quantity } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
-import { type Checks, rows } from './check.ts';
+import { type Checks, rows, type Seen } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
@@ -24,9 +24,9 @@ export const pending = sql`(
 const lateProofSeconds = 2 * 3_600;
 const judgedDays = 14;
 
-/** SQL: the first start's back-fill is under way. */
-export const isFillingIn = sql`exists (select from ops.backfills
-  where is_automatic and claimed_until > now() - interval '1 minute' and finished_at is null)`;
+/** SQL: the back-fill of the first start isn't done. A worker begins it, and resumes it, by itself. */
+export const isFillingIn = ({ backfillDays }: Seen['settings']) => sql`(${backfillDays} > 0 and not exists (
+  select from ops.backfills where is_automatic and stream = 'threads' and finished_at is not null))`;
 
 const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
 
@@ -101,29 +101,31 @@ export const mirrorChecks: Checks = {
         remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
       }),
     ),
-    rows(
-      sql<{ days: number }>`
+    (seen) =>
+      rows(
+        sql<{ days: number }>`
       select count(*)::int as days from generate_series(0, ${judgedDays - 1}) n
         cross join lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
-      where day + interval '1 hour' <= now() and not ${isFillingIn} and not exists (
+      where day + interval '1 hour' <= now() and not ${isFillingIn(seen.settings)} and not exists (
         select from ops.coverage o
         where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)
       having count(*) > 0`,
-      ({ days }) => ({
-        level: 'notice',
-        sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
-        remedy: fillsIn,
-      }),
-    ),
-    rows(
-      sql`select where not ${isFillingIn}
+        ({ days }) => ({
+          level: 'notice',
+          sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
+          remedy: fillsIn,
+        }),
+      )(seen),
+    (seen) =>
+      rows(
+        sql`select where not ${isFillingIn(seen.settings)}
       and not exists (select from ops.backfills where stream = 'threads' and finished_at is not null)`,
-      () => ({
-        level: 'notice',
-        sentence: 'Texts from before the first start were never searched for.',
-        remedy: fillsIn,
-      }),
-    ),
+        () => ({
+          level: 'notice',
+          sentence: 'Texts from before the first start were never searched for.',
+          remedy: fillsIn,
+        }),
+      )(seen),
   ],
 
   async texts_missing({ db }) {

@@ -176,7 +176,7 @@ interface Compared {
   /** For the watched hours of the last day: the calls that the service lists, and those that no webhook announced. */
   readonly lastDay: { readonly reported: number; readonly unannounced: number };
   readonly openGapCount: number;
-  /** Whether the back-fill of the first start is under way. */
+  /** The back-fill of the first start isn't done. */
   readonly isFillingIn: boolean;
   /** Progress of a back-fill from 0 to 1; null when none is running. */
   readonly backfillShare: number | null;
@@ -185,7 +185,7 @@ interface Compared {
 const shownHours = 48;
 
 /** The last hours that are over, oldest first, and what is known to be missing; of texts by (masked) line. */
-async function completeness({ db }: Seen) {
+async function completeness({ db, settings }: Seen) {
   const hours = await query(
     db,
     sql<{ begin: Date; state: 'waiting' | 'proven' | 'differs' | 'failed' }>`
@@ -201,7 +201,7 @@ async function completeness({ db }: Seen) {
         (select count(*)::int from ops.gaps where filled_at is null) as "openGapCount",
         (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
          from ops.backfills where finished_at is null order by backfill_id desc limit 1) as "backfillShare",
-        ${isFillingIn} as "isFillingIn"
+        ${isFillingIn(settings)} as "isFillingIn"
       from ops.coverage where stream = 'calls' and is_watched and reported_count is not null and from_at > now() - interval '1 day'`,
   );
   if (!compared) throw new Error('An aggregate has no row');

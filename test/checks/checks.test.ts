@@ -16,7 +16,8 @@ const database = openDatabase(databaseUrl);
 let world: TestReceiver;
 
 beforeAll(async () => {
-  world = await openReceiver(settingsFor(databaseUrl, { API_KEY: 'of-nobody', API_BASE_URL: 'http://127.0.0.1:1' }));
+  const api = { API_KEY: 'of-nobody', API_BASE_URL: 'http://127.0.0.1:1' };
+  world = await openReceiver(settingsFor(databaseUrl, { ...api, BACKFILL_DAYS: '0' }));
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -302,6 +303,13 @@ describe('nothing is wrong', () => {
       await database.query(statement);
       expect(await findings(world.context)).toEqual([]);
     }
+  });
+
+  test('where the first start will fill in the history by itself', async () => {
+    await reset();
+    await database.query(`delete from ops.backfills; delete from ops.coverage where from_at < now() - interval '2 days'`);
+    const settings = { ...world.context.settings, backfillDays: 90 };
+    expect(await findings({ ...world.context, settings })).toEqual([]);
   });
 
   test('but for a line from which no text left since, though texts left from another', async () => {

@@ -92,7 +92,7 @@ export async function allIsWell({ database, metrics }: Context): Promise<void> {
     insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
     select 'calls', hour, hour + interval '1 hour', 'proven', false, 'infinity', now()
     from generate_series(date_trunc('hour', now()) - interval '15 days', date_trunc('hour', now()) - interval '1 hour', interval '1 hour') hour;
-    insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, finished_at)
-    values ('threads', now(), now(), false, now(), now())`);
+    insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, finished_at, is_automatic)
+    values ('threads', now(), now(), false, now(), now(), true)`);
   metrics.deliveryAccepted('AccountSMS', true);
 }
