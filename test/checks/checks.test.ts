@@ -307,7 +307,9 @@ describe('nothing is wrong', () => {
 
   test('where the first start will fill in the history by itself', async () => {
     await reset();
-    await database.query(`delete from ops.backfills; delete from ops.coverage where from_at < now() - interval '2 days'`);
+    await database.query(
+      `delete from ops.backfills; delete from ops.coverage where from_at < now() - interval '2 days'`,
+    );
     const settings = { ...world.context.settings, backfillDays: 90 };
     expect(await findings({ ...world.context, settings })).toEqual([]);
   });
