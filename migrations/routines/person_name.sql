@@ -5,12 +5,19 @@ language plpgsql immutable strict parallel safe as $$
   -- Carriers fill the name of a caller whom they don't know with a placeholder, the place of the number, or the number. In PL/pgSQL,
   -- where the lists are read once in a session: views call it for each row.
 declare
-  plain constant text := trim(regexp_replace(translate(upper(left(shown, 200)), 'ÀÂÉÈÊÍÓÔÚÑ', 'AAEEEIOOUN'), '[^A-Z0-9\u00c0-\uffff\U00010000-\U0010ffff]+', ' ', 'g'));
-  words constant text[] := string_to_array(plain, ' ');
+  plain text := upper(left(shown, 200));
+  words text[];
 begin
+  -- Most names are letters and single spaces alone, and so plain already.
+  if plain !~ '^[A-Z]+( [A-Z]+)*$' then
+    plain := trim(regexp_replace(translate(plain, 'ÀÂÉÈÊÍÓÔÚÑ', 'AAEEEIOOUN'), '[^A-Z0-9\u00c0-\uffff\U00010000-\U0010ffff]+', ' ', 'g'));
+    if translate(plain, '0123456789 ', '') = '' or length(shown) - length(translate(shown, '0123456789', '')) >= 7 or plain ~ '^V ?\d{5}' then
+      return null;
+    end if;
+  end if;
+  words := string_to_array(plain, ' ');
   return case
-    when translate(plain, '0123456789 ', '') = '' or plain = 'N A' then null
-    when length(shown) - length(translate(shown, '0123456789', '')) >= 7 or plain ~ '^V ?\d{5}' then null
+    when plain = 'N A' then null
     -- Words of placeholders alone, and at least one that is never a name.
     when words <@ '{WIRELESS,CELL,CELLULAR,MOBILE,UNKNOWN,UNAVAILABLE,UNIDENTIFIED,UNLISTED,UNASSIGNED,ANONYMOUS,PRIVATE,
     RESTRICTED,BLOCKED,WITHHELD,SUPPRESSED,HIDDEN,TOLL,TOLLFREE,AVAILABLE,PROVIDED,NAME,NUMBER,CALLER,CALLERS,
