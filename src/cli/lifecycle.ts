@@ -95,17 +95,17 @@ const wrapperEveryMs = 1_000;
 
 /**
  * npm and npx end at a SIGTERM without passing it on, so what they started stops when they are gone. A process that was
- * put into the background without them goes on.
+ * put into the background without them goes on. Returns the timer that watches them.
  */
-function stopWithWrapper(stop: () => void): void {
+function stopWithWrapper(stop: () => void): NodeJS.Timeout | undefined {
   const { ppid } = process;
-  if (process.env.npm_execpath === undefined || ppid === 1) return;
+  if (process.env.npm_execpath === undefined || ppid === 1) return undefined;
   const timer = setInterval(() => {
     if (process.ppid === ppid) return;
     clearInterval(timer);
     stop();
   }, wrapperEveryMs);
-  timer.unref();
+  return timer.unref();
 }
 
 const connectMs = 5_000;
@@ -178,6 +178,7 @@ export async function waitForPostgres(
     process.exit(exitCodes.done);
   };
   if (!signal) for (const each of stopSignals) process.on(each, stop);
+  const wrapper = signal ? undefined : stopWithWrapper(stop);
   try {
     let pauseMs = firstPauseMs;
     while (!signal?.aborted && !(await isReady())) {
@@ -185,6 +186,7 @@ export async function waitForPostgres(
       pauseMs = Math.min(2 * pauseMs, maxPauseMs);
     }
   } finally {
+    clearInterval(wrapper);
     for (const each of stopSignals) process.off(each, stop);
   }
 }

@@ -164,6 +164,17 @@ test('what npx started stops when npx has ended, and what a shell put into the b
   expect((await fetch(ofShell.url)).status).toBeLessThan(500);
 });
 
+test('what npx started stops with npx while it waits for Postgres, too', async () => {
+  const environment = { npm_execpath: '/usr/bin/npx', DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+  const api = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody' };
+  const command = ['sh', '-c', '"$0" src/trunkline.cjs worker; true'];
+  const wrapper = program([process.execPath], { ...environment, ...api }, { command, detached: true });
+  await until(() => wrapper.err().includes('Waiting for Postgres'), wrapper.err);
+  wrapper.process.kill('SIGTERM');
+  await wrapper.ended;
+  expect(wrapper.err()).toContain('Stopped: no work was in progress');
+});
+
 // A container tells its first process alone, and what that one started is killed with it.
 test.each([
   ['web', /"url":"http:\/\/0\.0\.0\.0:.*The receiver is listening/],
