@@ -75,7 +75,7 @@ async function post(url: string, body: string, headers: Record<string, string>, 
       headers: { 'content-type': 'application/json', 'user-agent': 'trunkline', ...headers },
       signal: signal ? AbortSignal.any([signal, expiry]) : expiry,
     }).catch((error) => {
-      throw faultOf('it', expiry.aborted ? { code: 'ETIMEDOUT' } : signal?.aborted ? { code: 'EABORT' } : error);
+      throw faultOf('it', url, expiry.aborted ? { code: 'ETIMEDOUT' } : signal?.aborted ? { code: 'EABORT' } : error);
     });
     if (status >= 400) throw new Error(`it answered ${status}`);
     if (status >= 300) throw new Error(`it answered ${status}: set the address that it leads to`);
@@ -119,6 +119,6 @@ async function sendMail({ smtpUrl, to, from }: MailTarget, message: Message, sig
     signal,
   };
   await transport.sendMail(mail).catch((error) => {
-    throw faultOf('the mail server', error);
+    throw faultOf('the mail server', url.href, error);
   });
 }

@@ -3,6 +3,8 @@
  * which quote addresses and secrets.
  */
 
+import { proxyOf } from '../shared/proxy.ts';
+
 const closes = 'closes the connection';
 const unanswered = 'does not answer';
 const untrusted = 'has a certificate that is not trusted here: NODE_EXTRA_CA_CERTS=FILE names its authority';
@@ -54,9 +56,13 @@ interface Failure {
   readonly responseCode?: number;
 }
 
-/** The error to throw for one of a connection: what `who` does, and a number or a code. */
-export function faultOf(who: string, { code, originalCode, command, responseCode }: Failure): Error {
+/** These are of whoever is connected first, which may be a proxy. */
+const ofConnection = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** The error to throw for one of a connection to `url`: what `who` does, and a number or a code. */
+export function faultOf(target: string, url: string, { code, originalCode, command, responseCode }: Failure): Error {
   const codes = [originalCode, `${code} ${command}`, code].map(String);
+  const who = proxyOf(url) !== undefined && codes.some((each) => ofConnection.test(each)) ? 'the proxy' : target;
   const said = words[codes.find((each) => Object.hasOwn(words, each)) ?? ''] ?? 'cannot be reached';
   return new Error(`${who} ${said} (${responseCode ?? originalCode ?? code ?? 'no code'})`);
 }

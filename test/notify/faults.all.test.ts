@@ -243,6 +243,12 @@ describe('through a proxy', () => {
     expect(got).toEqual(['POST mail.test', 'POST mail.test']);
   });
 
+  test('a proxy that is not there is blamed, not the target', async () => {
+    await leadTo(closed, { HTTPS_PROXY: 'http://127.0.0.1:1' });
+    expect(await mailTo('smtp://mail.test')).toBe('the proxy takes no connections at that port (ECONNREFUSED)');
+    expect(await slackAt('https://mail.test')).toBe('the proxy takes no connections at that port (ECONNREFUSED)');
+  });
+
   test('a proxy that refuses is told', async () => {
     await leadTo(closed);
     isRefusing = true;
