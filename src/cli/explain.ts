@@ -11,7 +11,7 @@ import {
 import { heldBackWords, lesserMode, type Mode } from '../rules/rule.ts';
 import { readRuleSet } from '../rules/versions.ts';
 import { isCallId } from '../shared/call-id.ts';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { threadOf } from '../shared/thread.ts';
 import { typedThreadKey } from '../warehouse/phone-numbers.ts';
@@ -71,9 +71,7 @@ function choiceOf(which: string): Choice {
   if (isCallId(which)) return { callId: which };
   const { line, number, participants } = threadOf(typedThreadKey(which) ?? '');
   if (number !== '' && participants.length === 0) return { line, number };
-  throw new UserError(
-    'Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text or call by its id.',
-  );
+  throw new WrongUse('Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text or call by its id.');
 }
 
 interface RenderOptions {

@@ -2,7 +2,7 @@ import { readList } from '../server/list.ts';
 import { lists } from '../server/lists.ts';
 import { jsonOf } from '../server/table.ts';
 import { toType } from '../shared/command-name.ts';
-import { UserError } from '../shared/errors.ts';
+import { WrongUse } from '../shared/errors.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
@@ -11,15 +11,13 @@ import { type Output, tableOf } from './output.ts';
 export async function printList(name: string, filters: readonly string[]): Promise<Output> {
   const list = lists.find((each) => each.name === name);
   if (!list)
-    throw new UserError(`There is no list ${name}: choose one of ${lists.map((each) => each.name).join(', ')}.`);
+    throw new WrongUse(`There is no list ${name}: choose one of ${lists.map((each) => each.name).join(', ')}.`);
   const known = [...Object.keys(list.filters), ...(list.at ? ['span', 'from', 'to'] : [])];
   const query = Object.fromEntries(
     filters.map((filter) => {
       const [key = '', value] = filter.split(/=(.*)/s, 2);
       if (value !== undefined && known.includes(key)) return [key, value];
-      throw new UserError(
-        `${filter} is no filter of ${name}: write one of ${known.join(', ')}, such as ${known[0]}=….`,
-      );
+      throw new WrongUse(`${filter} is no filter of ${name}: write one of ${known.join(', ')}, such as ${known[0]}=….`);
     }),
   );
   await using database = await openDatabase('list');

@@ -2,13 +2,13 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../checks/checks.ts';
 import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
-import { UserError } from '../shared/errors.ts';
+import { UserError, WrongUse } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { html } from './html.ts';
 import { answerPage, link, privately, renderPage } from './page.ts';
 
 /** What the reader did wrong, or what isn't there. The message is one sentence for the reader. */
-export class BadAddress extends UserError {
+export class BadAddress extends WrongUse {
   readonly status: 400 | 404 | 409 | 502;
 
   constructor(sentence: string, status: BadAddress['status'] = 400) {

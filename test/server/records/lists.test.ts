@@ -99,8 +99,10 @@ test('is printed by `trunkline list`, as its JSON', async () => {
   const run = (...args: string[]) => runInProcess({ DATABASE_URL: database.url }, 'list', ...args);
   expect(JSON.parse((await run('targets', 'state=pending', '--json')).out)).toHaveLength(3);
   expect((await run('targets', 'state=pending')).out).toMatch(/^key +kind +state/);
-  expect((await run('nothing')).err).toContain(`There is no list nothing: choose one of ${name}`);
-  expect((await run('targets', 'stat=x')).err).toContain('stat=x is no filter of targets: write one of state');
+  const wrong = (words: string) => ({ code: 2, err: expect.stringContaining(words) });
+  expect(await run('nothing')).toMatchObject(wrong(`There is no list nothing: choose one of ${name}`));
+  expect(await run('targets', 'stat=x')).toMatchObject(wrong('stat=x is no filter of targets: write one of state'));
+  expect(await run('targets', 'state=x')).toMatchObject(wrong('state must be one of'));
 });
 
 describe('the search', () => {
