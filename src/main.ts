@@ -1,4 +1,4 @@
-import { makeConsolePrintable } from './cli/failures.ts';
+import { makeConsolePrintable, runCommand } from './cli/failures.ts';
 import type { Entry } from './cli/lifecycle.ts';
 import { createProgram } from './cli/program.ts';
 import { loadOwnEnvFile } from './shared/env-file.ts';
@@ -6,8 +6,8 @@ import { loadOwnEnvFile } from './shared/env-file.ts';
 // Loaded on demand, since a receiver doesn't need the code of the workers.
 const workers = () => import('../workers/workers.ts');
 
-loadOwnEnvFile();
 makeConsolePrintable();
+await runCommand(loadOwnEnvFile, process.argv.includes('--json'));
 const entry: Entry = {
   startWorkers: async (context, options) => (await workers()).startWorkers(context, options),
 };

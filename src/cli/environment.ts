@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable, weaknessesOf } from '../../config/settings.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase, type OpenDatabase } from '../db/database.ts';
@@ -30,11 +31,21 @@ export async function commandSettings(
   const note = envFileNote();
   if (note !== undefined) tell(note);
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
-  const running = await findRunning(given.DATA_DIR ?? '.data');
+  const folder = given.DATA_DIR ?? '.data';
+  const running = await findRunning(folder);
   const isOfAnother = (['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] as const).some(
     (name) => given[name] !== undefined && given[name] !== running?.environment[name],
   );
-  if (!running || isOfAnother) return readSettings(given, needs);
+  if (!running || isOfAnother) {
+    if (given.DATABASE_URL === undefined && needs.needed?.includes('DATABASE_URL')) {
+      tell(
+        running
+          ? `The running ${toType('start')} has another API_BASE_URL or API_KEY, so its database isn't used.`
+          : `No start that this user can see runs with the data folder ${resolve(folder)}; DATA_DIR names another one.`,
+      );
+    }
+    return readSettings(given, needs);
+  }
   tell(`Using the settings${running.isSandbox ? ' and the sandbox' : ''} of the running ${toType('start')}.`);
   return readSettings({ ...running.environment, ...given }, needs);
 }

@@ -17,6 +17,8 @@ const remedies: Readonly<Record<string, string>> = {
   EADDRINUSE: 'Another program listens there. Set PORT (of a worker WORKER_PORT) to a free port, or to 0 for any.',
   'listen EACCES': 'Choose a PORT (of a worker WORKER_PORT) from 1024.',
   EACCES: 'Set DATA_DIR to a folder that this user may write, or start as its owner.',
+  ENOTDIR: 'Set DATA_DIR to a folder; something of its path is a file.',
+  ENOSPC: 'Free space on the disk of DATA_DIR.',
   EROFS: 'Set DATA_DIR to a folder that can be written.',
   'open ENOENT': 'Correct the setting that names this file, such as sslrootcert in DATABASE_URL or REDIS_URL.',
   EADDRNOTAVAIL: 'Set HOST to an address of this machine.',

@@ -1,18 +1,23 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvFile } from 'node:process';
+import { UserError } from './errors.ts';
 
 let loaded: { readonly path: string; readonly names: ReadonlySet<string> } | undefined;
 
 /**
  * Loads the variables of a `.env` in the current folder that the shell doesn't set. Not in a test (NODE_ENV=test),
- * which must not act on the account of whoever runs it.
+ * which must not act on the account of whoever runs it. Throws a UserError if it can't be read.
  */
 export function loadOwnEnvFile(): void {
   const path = resolve('.env');
   if (process.env.NODE_ENV === 'test' || !existsSync(path)) return;
   const before = new Set(Object.keys(process.env));
-  loadEnvFile(path);
+  try {
+    loadEnvFile(path);
+  } catch (cause) {
+    throw new UserError(`${path} can't be read.`, { remedy: 'Let this user read it, or move it away.', cause });
+  }
   loaded = { path, names: new Set(Object.keys(process.env)).difference(before) };
 }
 

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../at-end.ts';
@@ -23,6 +23,18 @@ test('the variables of a .env in the folder count, where the shell sets none, an
   expect(own).toContain('ECONNREFUSED 127.0.0.1:2');
 });
 
+test("one that can't be read is told in a sentence", async () => {
+  const bad = await temporaryFolder();
+  await mkdir(join(bad, '.env'));
+  const ran = program(
+    ['status'],
+    { NODE_ENV: '' },
+    { command: [process.execPath, join(root, 'src/trunkline.cjs')], cwd: bad },
+  );
+  await ran.ended;
+  expect(ran.err()).toBe(`${join(bad, '.env')} can't be read. Let this user read it, or move it away.\n`);
+});
+
 test('no process that a test starts uses it', async () => {
-  expect(await status({})).toMatch(/^The settings cannot be used:\n {2}- DATABASE_URL is missing/);
+  expect(await status({})).toMatch(/\nThe settings cannot be used:\n {2}- DATABASE_URL is missing/);
 });

@@ -50,3 +50,18 @@ test.each([
 ])('the database of one account is never combined with the API of another: %j', async (given, url, apiKey) => {
   expect(await beside(given)).toEqual({ ...own, databaseUrl: url, apiKey });
 });
+
+test.each([
+  [{ API_KEY: 'of-another' }, 'has another API_BASE_URL or API_KEY, so its database'],
+  [{ DATA_DIR: `${folder}/another` }, `runs with the data folder ${folder}/another; DATA_DIR names another one`],
+])('a command that lacks a database says why none was found: %j', async (given, words) => {
+  const said: string[] = [];
+  const start = { statusUrl: 'http://127.0.0.1:3000/', adminToken: 't', isSandbox: false, environment: chosen };
+  forget = await announceRunning(folder, start);
+  const environment = { DATA_DIR: folder, ...given };
+  const needs = { needed: ['DATABASE_URL'] } as const;
+  await expect(commandSettings(needs, environment, (note) => said.push(note))).rejects.toThrow(
+    'DATABASE_URL is missing',
+  );
+  expect(said).toEqual([expect.stringContaining(words)]);
+});
