@@ -109,7 +109,7 @@ function mailTargetOf(address: string): DeclaredTarget | undefined {
 }
 
 const targetExamples =
-  'support=slack:https://…, office=smtps://user:password@host?to=a@example.com or crm=https://…#whsec_…';
+  'support=slack:https://…, office=smtps://user:password@host?to=a@example.com or crm=https://…#whsec_… (in a .env, between quotes)';
 
 const namedTargets = z.string().transform((text, context): ReadonlyMap<string, DeclaredTarget> => {
   const targets = new Map<string, DeclaredTarget>();
