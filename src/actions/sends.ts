@@ -79,7 +79,7 @@ export const sendActions = [
     words: '[why...]',
     args: z.object({ why }),
     isSigned: true,
-    run: ({ db }, { why }, by) => pauseSends(db, why ?? `by ${by}`),
+    run: ({ db }, { why }, by) => pauseSends(db, why === undefined ? `by ${by}` : `${why}, by ${by}`),
     done: 'All texts are paused. Requests that were under way finish.',
     page: () => '/sends',
   }),

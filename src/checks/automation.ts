@@ -112,8 +112,8 @@ export const automationChecks: Checks = {
     ({ by, since, reason }, now) => ({
       level: by === 'ledger' ? 'problem' : 'warning',
       sentence: 'All automatic texts are paused.',
-      remedy: `Paused ${ago(since, now)} by ${by === 'ledger' ? 'the daemon itself' : 'the operator'}. ${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
-      detail: `The reason: ${reason}.`,
+      remedy: `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
+      detail: `Paused ${ago(since, now)}${by === 'ledger' ? ' by the daemon itself' : ''}: ${reason}.`,
       since,
     }),
   ),

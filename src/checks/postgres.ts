@@ -6,6 +6,7 @@ import { outdatedViews } from '../db/repeatable.ts';
 import { readConnections, running } from '../processes/running.ts';
 import { beat } from '../shared/beat.ts';
 import { toType } from '../shared/command-name.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { type Checks, type Finding, rows, type Told } from './check.ts';
 
 const unavailable: Told = {
@@ -40,8 +41,6 @@ export const migrationsMissing: Finding = {
   remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
   since: undefined,
 };
-
-const toTheSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 /** Whether Postgres serves. */
 export const postgresChecks: Checks = {
@@ -80,7 +79,7 @@ export const postgresChecks: Checks = {
       where noticed_at is not null and (is_paused or noticed_at > now() - interval '1 day')`,
     ({ from, until, isPaused }) => ({
       level: isPaused ? 'problem' : 'warning',
-      sentence: `The database went back in time: what was written from ${toTheSecond(from)} to ${toTheSecond(until)} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
+      sentence: `The database went back in time: what was written from ${toTheSecond(from, 'UTC')} to ${toTheSecond(until, 'UTC')} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
       remedy: `Texts and calls of that time are searched; rules act on nothing older than its end. Repeat what people did in it: erasures, imports, rules, settings, decisions on opt-outs. ${
         isPaused ? `Then ${toType('sends resume')}.` : 'This ends a day later.'
       }`,

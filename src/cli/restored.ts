@@ -1,5 +1,6 @@
 import { recoverLostWrites } from '../processes/lost-writes.ts';
 import { toType } from '../shared/command-name.ts';
+import { toTheSecond } from '../shared/format.ts';
 import { openContext } from './environment.ts';
 import type { Output } from './output.ts';
 
@@ -7,9 +8,9 @@ import type { Output } from './output.ts';
 export async function restored(): Promise<Output> {
   await using context = await openContext('restored');
   const span = await recoverLostWrites(context.database.db);
-  const [from, until] = [span.from, span.until].map((at) => at.toISOString());
+  const [from, until] = [span.from, span.until].map((at) => toTheSecond(at, context.settings.timeZone));
   return {
-    json: { from, until, isDone: true },
+    json: { ...span, isDone: true },
     text: [
       `What was written from ${from} to ${until} is taken as lost. Sends are paused, and rules act on nothing older.`,
       `1. Start web and worker, which read it again; ${toType('list coverage')} says when all calls are back.`,
