@@ -5,7 +5,7 @@ import { ruleActions } from './rules.ts';
 import { sendActions } from './sends.ts';
 
 const all = [...sendActions, ...readActions, ...ruleActions, ...accountActions];
-type ActionName = (typeof all)[number]['name'];
+export type ActionName = (typeof all)[number]['name'];
 
 /** What an operator can do, once for the command line and the pages. */
 export const actions: readonly Action[] = all;

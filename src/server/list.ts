@@ -5,7 +5,6 @@ import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
 import { answerPage, dayField, renderPage, select } from './page.ts';
-import type { Reader } from './records/send.ts';
 import type { View } from './records/view.ts';
 import {
   type Condition,
@@ -53,7 +52,7 @@ export interface List extends Shown {
   /** Columns with what people wrote: left out where pages hide it. */
   readonly words?: readonly string[];
   /** Shown above its rows, such as actions that affect all of them. */
-  readonly above?: (pages: Pages, asked: Reader & { readonly query: Parameters }) => Promise<Html>;
+  readonly above?: (pages: Pages, view: View, query: Parameters) => Promise<Html>;
   /** What an empty list means, and what comes next. */
   readonly empty: Html;
 }
@@ -128,7 +127,7 @@ export function serveList(
     const page = pageNumberOf(query.page);
     const window = { limit: rowsPerPage + 1, offset: (page - 1) * rowsPerPage };
     const found = withoutWords(await readRows(list, pages, choice, window));
-    const above = await list.above?.(pages, { view, user: signInOf(request).user, query });
+    const above = await list.above?.(pages, { ...view, user: signInOf(request).user }, query);
     const table = { ...found, rows: found.rows.slice(0, rowsPerPage) };
     const csv = html`<a class="link" href="${path}.csv?${choice.parameters}" aria-label="${list.title} as CSV">CSV</a>`;
     return answerPage(

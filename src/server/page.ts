@@ -177,20 +177,6 @@ export function soft(text: string | Html): Html {
   return html`<p class="soft">${text}</p>`;
 }
 
-/**
- * Asks for confirmation: what would happen, what has to be typed, and the answers with the address that each posts to.
- * Works without JavaScript. A live page doesn't refresh while the question is open.
- */
-export function ask(
-  label: string,
-  question: string,
-  fields: Html | false,
-  answers: Readonly<Record<string, string>>,
-): Html {
-  const buttons = Object.entries(answers).map(([name, path]) => html`<button formaction="${path}">${name}</button>`);
-  return html`<details class="ask"><summary>${label} …</summary><form method="post"><p>${question}</p>${fields}<div class="answers">${buttons}</div></form></details>`;
-}
-
 /** Actions next to each other. */
 export function asks(...parts: readonly (Html | false)[]): Html {
   return html`<div class="asks">${parts.filter((each) => each !== false)}</div>`;

@@ -5,7 +5,6 @@ import type { Context } from '../context.ts';
 import { pageConnections } from '../db/connection-limits.ts';
 import { createDatabase, type Transaction } from '../db/database.ts';
 import { createRulesReader, type RulesReader } from '../rules/versions.ts';
-import type { LinkSealer } from '../warehouse/links.ts';
 import { type Parameters, textOf } from './address.ts';
 import { signInOf } from './auth.ts';
 import { registerMetrics, sharedOverview } from './health.ts';
@@ -24,31 +23,21 @@ import { registerReports } from './reports/routes.ts';
 import { serveSearch } from './search.ts';
 import { serveStatus } from './status.ts';
 
-/** What the page of a record needs. */
-interface Asked {
-  readonly params: Readonly<Record<string, string>>;
-  readonly view: View;
-  /** Opens the links to recordings and files. Undefined: they can't be played. */
-  readonly sealer: LinkSealer | undefined;
-  /** All parameters of its address. */
-  readonly query: Parameters;
-  readonly rules: RulesReader;
-  /** Who signed in with a name. */
-  readonly user: string | undefined;
-}
+/** What the address of a record has: its id, and its parameters. */
+type Asked = readonly [id: string, query: Parameters, rules: RulesReader];
 
 /** The pages of records: their paths, entries in the menu, and content. */
 const records: readonly (readonly [
   path: string,
   current: string,
-  read: (tx: Transaction, asked: Asked) => Promise<RecordPage>,
+  read: (tx: Transaction, view: View, ...asked: Asked) => Promise<RecordPage>,
 ])[] = [
-  ['/calls/:id', '/calls', (tx, { params, ...asked }) => callPage(tx, params.id, asked)],
+  ['/calls/:id', '/calls', (tx, view, id) => callPage(tx, id, view)],
   // Fastify limits the length of named parameters, but a group can have many participants.
-  ['/threads/*', '/threads', (tx, { params, ...asked }) => threadPage(tx, params['*'] ?? '', asked)],
-  ['/sends/:id', '/sends', (tx, { params, ...asked }) => sendPage(tx, sendIdOf(params.id), asked)],
-  ['/rules/explain/:id', '/rules', (tx, { params, ...asked }) => explanationPage(tx, params.id ?? '', asked)],
-  ['/rules/history/:id', '/rules', (tx, { params, ...asked }) => versionPage(tx, versionOf(params.id), asked)],
+  ['/threads/*', '/threads', (tx, view, id, query) => threadPage(tx, id, query, view)],
+  ['/sends/:id', '/sends', (tx, view, id) => sendPage(tx, sendIdOf(id), view)],
+  ['/rules/explain/:id', '/rules', (tx, view, id, _, rules) => explanationPage(tx, id, view, rules)],
+  ['/rules/history/:id', '/rules', (tx, view, id) => versionPage(tx, versionOf(id), view)],
 ];
 
 /** Serves the pages, which need the admin token: status, lists, a page for each row, reports; and the metrics. */
@@ -59,7 +48,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   const database = createDatabase({ url: databaseUrl, log, name: 'pages', ...limits, isReadOnly: true });
   app.addHook('onClose', () => database[Symbol.asyncDispose]());
   const pages = { ...database, zone: timeZone };
-  const view = viewOf(timeZone, settings.arePageWordsShown);
+  const view = viewOf(timeZone, settings.arePageWordsShown, sealer);
   const rules = createRulesReader(hoursZone, log);
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
@@ -69,16 +58,17 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   for (const list of lists) serveList(app, pages, list, { view, doneOf });
   serveSearch(app, pages);
   for (const [path, current, read] of records) {
-    app.get<{ Querystring: Parameters; Params: Asked['params'] }>(path, async (request, reply) => {
+    app.get<{ Querystring: Parameters; Params: Record<string, string> }>(path, async (request, reply) => {
       const { query, params } = request;
-      const asked = { params, query, view, sealer, rules, user: signInOf(request).user };
-      const record = await pages.db.transaction().execute((tx) => read(tx, asked));
+      const own = { ...view, user: signInOf(request).user };
+      const id = params.id ?? params['*'] ?? '';
+      const record = await pages.db.transaction().execute((tx) => read(tx, own, id, query, rules));
       const done = doneOf(query);
       // What an action did shows within seconds.
       const page = renderPage({ ...record, current, done, isLive: done !== undefined });
       return answerPage(reply, page);
     });
   }
-  registerMedia(app, pages.db, { view, sealer });
+  registerMedia(app, pages.db, view);
   registerActions(app, context, pages, view);
 }

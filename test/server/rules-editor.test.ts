@@ -66,7 +66,7 @@ test('a version that came into force meanwhile is told and compared, and the tex
   const answer = applying(text, { based_on: String(Number(version) - 1) });
   await refused(answer, 409, /came into force since you opened this page, applied .* by Ben: theirs/s, text);
   const page = await (await applying(text, { based_on: '1' })).text();
-  expect(readable(page)).toContain('− do: [{ reply: Other words }]');
+  expect(readable(page)).toContain('- do: [{ reply: Other words }]');
   expect(page).toContain(`Apply over version ${version}`);
   expect(page).toContain(`name="based_on" value="${version}"`);
 });

@@ -12,7 +12,7 @@ import type { View } from './view.ts';
  * Shown above the list of runs: the rules in force, what each did in the span of the list, its cost and what people
  * answered.
  */
-export async function aboveRules(pages: Pages, { view, query }: { view: View; query: Parameters }): Promise<Html> {
+export async function aboveRules(pages: Pages, view: View, query: Parameters): Promise<Html> {
   const { db } = pages;
   const inForce = await readInForce(db);
   const allowed = (await readAllowedMode(db)) ?? 'live';

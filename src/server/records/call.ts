@@ -9,7 +9,7 @@ import { lengthOf, outcomeWords } from '../words.ts';
 import { legStory, maxOfEach, readTranscripts, renderTranscript } from './call-story.ts';
 import { openMedium } from './media.ts';
 import { readRuns, renderRun } from './rule-runs.ts';
-import { customerWords, type Fields, hiddenWords, party, type Showing, type View } from './view.ts';
+import { customerWords, type Fields, hiddenWords, party, type View } from './view.ts';
 
 /** What the page says of a call in sentences. */
 interface Call
@@ -26,13 +26,12 @@ interface Call
 }
 
 /** The page of a call: who called whom, its way, and what came of it. Throws `BadAddress`. */
-export async function callPage(tx: Transaction, id: string | undefined, showing: Showing): Promise<RecordPage> {
+export async function callPage(tx: Transaction, id: string | undefined, view: View): Promise<RecordPage> {
   if (id === undefined || !isCallId(id))
     throw new BadAddress('This is not the id of a call, such as 1783385492.057900.');
   const toRead = toType(`resync call ${id}`);
   const [call, shown] = await readCall(tx, id);
   if (!call) throw new BadAddress(`The call ${id} is not held. To read it from the service: ${toRead}`, 404);
-  const { view } = showing;
   const transcripts = await readTranscripts(tx, id, view);
   const { number } = call;
   const noLegs = call.has_legs
@@ -45,7 +44,7 @@ export async function callPage(tx: Transaction, id: string | undefined, showing:
       section('The call', factsOf(view, shown)),
       section('What happened', (await legStory(tx, id, view)) ?? soft(noLegs)),
       call.is_unreturned !== null && section('Return', html`<p class="prose">${returnWords(call, view)}</p>`),
-      section('Recordings', await recordings(tx, id, call, showing, transcripts.length)),
+      section('Recordings', await recordings(tx, id, call, view, transcripts.length)),
       ...transcripts.map((each, at) =>
         renderTranscript(each, transcripts.length > 1 ? `Transcript ${at + 1}` : 'Transcript', view),
       ),
@@ -141,13 +140,7 @@ interface Recording extends Fields<'part' | 'parties', string> {
 }
 
 /** The recordings with their players. They are hidden together with words. */
-async function recordings(
-  tx: Transaction,
-  id: string,
-  call: Call,
-  showing: Showing,
-  transcriptCount: number,
-): Promise<Html> {
+async function recordings(tx: Transaction, id: string, call: Call, view: View, transcriptCount: number): Promise<Html> {
   const held = await query(
     tx,
     sql<Recording>`select r.unique_id as part, r.started_at, r.duration_seconds, s.link,
@@ -158,9 +151,9 @@ async function recordings(
      where r.call_id = ${id} and r.deleted_at is null order by r.started_at, r.unique_id limit ${maxOfEach}`,
   );
   const players = held.map(({ part, link: sealed, parties, started_at, duration_seconds }) => {
-    const medium = openMedium(showing, { kind: 'recording', owner: id, part, link: sealed });
+    const medium = openMedium(view, { kind: 'recording', owner: id, part, link: sealed });
     const words = html`${parties}, ${lengthOf(duration_seconds)}`;
-    const at = started_at && showing.view.clock(started_at, true);
+    const at = started_at && view.clock(started_at, true);
     if ('why' in medium) return html`${at} ${words} <span class="soft">${medium.why}</span>`;
     return html`${at} ${link(medium.path, words)}<audio controls preload="none" src="${medium.path}"></audio>`;
   });

@@ -1,36 +1,15 @@
 import { structuredPatch } from 'diff';
+import { type Html, html } from '../html.ts';
+import { section, soft } from '../page.ts';
 
-/** A line of a difference. */
-export interface DiffLine {
-  readonly kind: 'same' | 'removed' | 'added';
-  readonly text: string;
-  /** Its number in the text after the change; of a removed line, in the one before. */
-  readonly number: number;
-}
+/** Lines around a change that are shown with it; and how many may change: the work grows with their square. */
+const limits = { context: 3, maxEditLength: 2_000 };
+const kinds: Readonly<Record<string, string>> = { '-': 'removed', '+': 'added' };
 
-/** Lines around a change that are shown with it. */
-const context = 3;
-/** Beyond this many changed lines, the work would grow with their square, so the texts count as replaced. */
-const maxEditLength = 2_000;
-
-const kinds = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
-
-/** The changes between two texts as a unified diff: groups of changed lines with three lines around them. */
-export function differenceOf(before: string, after: string): DiffLine[][] {
-  const [old, next] = [linesOf(before), linesOf(after)];
-  const options = { context, maxEditLength };
-  const patch = structuredPatch('', '', `${old.join('\n')}\n`, `${next.join('\n')}\n`, '', '', options);
-  if (!patch) return [[...numbered('removed', old), ...numbered('added', next)]];
-  return patch.hunks.map(({ lines, oldStart, newStart }) => {
-    const at = { old: oldStart, next: newStart };
-    return lines.map((line): DiffLine => {
-      const kind = kinds[line[0] as keyof typeof kinds];
-      const number = kind === 'removed' ? at.old : at.next;
-      if (kind !== 'added') at.old += 1;
-      if (kind !== 'removed') at.next += 1;
-      return { kind, text: line.slice(1), number };
-    });
-  });
+/** The changes between two texts as a unified diff. Undefined if they are too many. */
+export function differenceOf(before: string, after: string) {
+  const [old, next] = [before, after].map((text) => `${linesOf(text).join('\n')}\n`);
+  return structuredPatch('', '', old ?? '', next ?? '', '', '', limits)?.hunks;
 }
 
 /** The lines of a text, without the empty one after its last line break. */
@@ -38,5 +17,19 @@ export function linesOf(text: string): string[] {
   return text.replace(/\r?\n$/, '').split(/\r?\n/);
 }
 
-const numbered = (kind: DiffLine['kind'], lines: readonly string[]) =>
-  lines.map((text, at): DiffLine => ({ kind, text, number: at + 1 }));
+/** A card with the changes between two texts. */
+export function differenceCard(title: string, before: string, after: string, id?: string): Html {
+  const hunks = differenceOf(before, after);
+  const line = (text: string) =>
+    html`<tr class="${kinds[text[0] ?? '']}"><td>${text[0]}</td><td><code>${text.slice(1)}</code></td></tr>`;
+  const tables = hunks?.map(
+    ({ newStart, lines }) =>
+      html`<table><caption>From line ${newStart}</caption><tbody>${lines.map(line)}</tbody></table>`,
+  );
+  if (!tables?.length) return section(title, soft(tables ? 'The text is the same.' : 'Too many lines differ.'), id);
+  return section(
+    title,
+    html`<div class="difference" tabindex="0" role="region" aria-label="${title}">${tables}</div>`,
+    id,
+  );
+}

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import { type ActionName, actions, addressOf } from '../../actions/actions.ts';
 import type { Change } from '../../rules/versions.ts';
 import { storableText } from '../../shared/storable.ts';
 import { signInOf } from '../auth.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
+import type { View } from './view.ts';
 
 /* What forms ask of whoever decides something. */
 
@@ -51,8 +53,24 @@ export function nameField(user: string | undefined, typed = ''): Html {
   return html`${user === undefined && html`<label class="field">Your name<input name="who" value="${typed}" required maxlength="${maxNameLength}" autocomplete="name"></label>`}`;
 }
 
-/** The fields of a change of the rules. */
-export function changeFields(user: string | undefined, { by = '', why = '', basedOn = 0 }: Partial<TypedChange>): Html {
+/** The fields of a change of the rules, beside the name. */
+export function changeFields({ why = '', basedOn = 0 }: Partial<TypedChange>): Html {
   return html`<input type="hidden" name="based_on" value="${basedOn}">
-${nameField(user, by)}<label class="field">Why<input name="why" value="${why}" required maxlength="${maxWhyLength}" autocomplete="off"></label>`;
+<label class="field">Why<input name="why" value="${why}" required maxlength="${maxWhyLength}" autocomplete="off"></label>`;
+}
+
+/** Buttons, and the action and its arguments that each asks for. */
+type Answers = Readonly<Record<string, readonly [name: ActionName, given?: Readonly<Record<string, string>>]>>;
+
+/**
+ * Asks for confirmation: what would happen, what has to be typed, and the answers. Works without JavaScript. A live page
+ * doesn't refresh while the question is open.
+ */
+export function ask({ user }: View, label: string, question: string, answers: Answers, fields?: Html): Html {
+  const asked = Object.entries(answers);
+  const isSigned = actions.some(({ name, isSigned }) => isSigned && asked.some(([, [own]]) => own === name));
+  const buttons = asked.map(
+    ([text, [name, given]]) => html`<button formaction="${addressOf(name, given)}">${text}</button>`,
+  );
+  return html`<details class="ask"><summary>${label} …</summary><form method="post"><p>${question}</p>${fields}${isSigned && nameField(user)}<div class="answers">${buttons}</div></form></details>`;
 }

@@ -3,7 +3,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { openAgent } from '../../shared/proxy.ts';
 import { belongingOf, type LinkKind } from '../../warehouse/links.ts';
 import { BadAddress } from '../errors.ts';
-import type { Showing } from './view.ts';
+import type { View } from './view.ts';
 
 /** A recording, or a file of a text, with its sealed link. */
 interface Medium {
@@ -19,9 +19,12 @@ interface Medium {
  * Where this server plays a medium, or why it doesn't. The link itself stays here: it never expires, and whoever has it
  * can open it.
  */
-export function openMedium({ view, sealer }: Showing, medium: Medium): { url: URL; path: string } | { why: string } {
+export function openMedium(
+  { areWordsShown, sealer }: View,
+  medium: Medium,
+): { url: URL; path: string } | { why: string } {
   const { kind, owner, part, link } = medium;
-  if (!view.areWordsShown) return { why: 'Hidden by PAGES_WORDS.' };
+  if (!areWordsShown) return { why: 'Hidden by PAGES_WORDS.' };
   if (!link) return { why: 'No link to it is stored.' };
   const opened = sealer?.open(link, belongingOf(kind, medium));
   if (opened === undefined) {
@@ -35,7 +38,7 @@ export function openMedium({ view, sealer }: Showing, medium: Medium): { url: UR
 }
 
 /** Serves recordings and files of texts. Other content than pictures, audio, video and PDF is for storing only. */
-export function registerMedia(app: FastifyInstance, db: Database, showing: Showing): void {
+export function registerMedia(app: FastifyInstance, db: Database, view: View): void {
   const serve = (path: string, kind: LinkKind) =>
     app.get<{ Params: { owner: string; part: string } }>(path, { exposeHeadRoute: false }, async (request, reply) => {
       const { part } = request.params;
@@ -43,7 +46,7 @@ export function registerMedia(app: FastifyInstance, db: Database, showing: Showi
       const held = sql<{
         link: string;
       }>`select link from secrets.links where kind = ${kind} and owner = ${owner} and part = ${part}`;
-      const medium = openMedium(showing, { kind, owner, part, link: (await query(db, held))[0]?.link });
+      const medium = openMedium(view, { kind, owner, part, link: (await query(db, held))[0]?.link });
       if ('why' in medium) throw new BadAddress(`This can’t be opened. ${medium.why}`, 404);
       const { status, type, headers, body } = await ask(medium.url, request.headers.range);
       const isShown = /^(audio|video)\/|^image\/(?!svg)|^application\/pdf/i.test(type);

@@ -11,12 +11,11 @@ import { countOf } from '../../shared/format.ts';
 import { signInOf } from '../auth.ts';
 import { BadAddress, toldOf } from '../errors.ts';
 import { type Html, html, verbatim, withCode } from '../html.ts';
-import { answerPage, link, renderPage, section, soft } from '../page.ts';
+import { answerPage, link, renderPage, section } from '../page.ts';
 import type { Pages } from '../table.ts';
-import { linesOf } from './difference.ts';
-import { changeFields, changeOf, fieldOf, maxFormBytes, type TypedChange, typedChange } from './forms.ts';
+import { differenceCard, linesOf } from './difference.ts';
+import { changeFields, changeOf, fieldOf, maxFormBytes, nameField, type TypedChange, typedChange } from './forms.ts';
 import { readNames, renderHelp } from './rules-help.ts';
-import { renderDifference } from './rules-version.ts';
 import { simulateDraft } from './simulation.ts';
 import type { View } from './view.ts';
 
@@ -65,9 +64,8 @@ ${remarks.length > 0 && section(countOf(remarks.length, 'remark'), html`<ul clas
   }
 
   function difference({ text }: Draft, inForce: RulesVersion | undefined): Review {
-    const changes = renderDifference(inForce?.text ?? '', text, 'Difference to the version in force');
     const title = inForce ? `Difference to version ${inForce.version}, which is in force` : 'Difference to no rules';
-    return { below: section(title, changes ?? soft('There is none.'), 'outcome') };
+    return { below: differenceCard(title, inForce?.text ?? '', text, 'outcome') };
   }
 
   /** Undefined once the text is in force. */
@@ -143,7 +141,7 @@ ${verbatim(text)}</textarea>
 ${below}
 ${section(
   'Apply',
-  html`<div class="change">${changeFields(signInOf(request).user, { ...draft, basedOn: newer ?? draft.basedOn })}
+  html`<div class="change">${nameField(signInOf(request).user, draft.by)}${changeFields({ ...draft, basedOn: newer ?? draft.basedOn })}
 <button name="do" value="apply">${newer === undefined ? 'Apply' : `Apply over version ${newer}`}</button></div>
 <p class="note">In force for all workers at once; RULES_MODE is ${allowed ?? 'live'}. A text with an error is never applied.</p>`,
 )}

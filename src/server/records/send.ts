@@ -1,4 +1,3 @@
-import { addressOf } from '../../actions/actions.ts';
 import type { Transaction } from '../../db/database.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { maxSegments } from '../../ledger/budgets.ts';
@@ -8,8 +7,8 @@ import { sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ledge
 import { countOf, price } from '../../shared/format.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html, verbatim } from '../html.ts';
-import { ask, asks, factsOf, link, type RecordPage, section, soft, steps } from '../page.ts';
-import { nameField } from './forms.ts';
+import { asks, factsOf, link, type RecordPage, section, soft, steps } from '../page.ts';
+import { ask } from './forms.ts';
 import { hiddenWords, type View } from './view.ts';
 
 /** The id of a send in a path. Throws `BadAddress`. */
@@ -18,15 +17,8 @@ export function sendIdOf(text: string | undefined): string {
   throw new BadAddress('There is no such send: its id has 36 characters.', 404);
 }
 
-/** What the page of a text needs to know of its reader. */
-export interface Reader {
-  readonly view: View;
-  /** Who signed in with a name. */
-  readonly user: string | undefined;
-}
-
 /** The page of a text of a rule: what came of it, whom it answers, and its history. */
-export async function sendPage(tx: Transaction, id: string, { view, user }: Reader): Promise<RecordPage> {
+export async function sendPage(tx: Transaction, id: string, view: View): Promise<RecordPage> {
   const found = await readSend(tx, id);
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
@@ -39,14 +31,14 @@ export async function sendPage(tx: Transaction, id: string, { view, user }: Read
     title: titleOf(send),
     about: html`By the rule ${rule}, to ${link(`/threads/${line}/${number}`, number)} from ${line}, about ${link(page, isCall ? 'a call' : 'a text')} of ${view.time(trigger.at)}.`,
     parts: [
-      proposal !== undefined && section('Does this leave?', proposalParts(proposal, { view, user })),
-      send.state === 'NEEDS_HUMAN' && asks(review(send, user)),
+      proposal !== undefined && section('Does this leave?', proposalParts(proposal, view)),
+      send.state === 'NEEDS_HUMAN' && asks(review(send, view)),
       !proposal && wordsOf(send, view),
       isUnsent(send) &&
         !proposal &&
         asks(
-          ask('Cancel', 'No request has left for it yet. Once cancelled, it is never sent.', nameField(user), {
-            'Cancel this text': addressOf('sends cancel', { id }),
+          ask(view, 'Cancel', 'No request has left for it yet. Once cancelled, it is never sent.', {
+            'Cancel this text': ['sends cancel', { id }],
           }),
         ),
       section(
@@ -101,27 +93,31 @@ export function bubble(words: string, isOurs = false): Html {
 }
 
 /** What they wrote, the text that would answer it, and the decisions. */
-export function proposalParts(proposal: Proposal, { view, user }: Reader): Html {
+export function proposalParts(proposal: Proposal, view: View): Html {
   const { sendId, line, number, text, answers, newerCount, expiresAt, seen } = proposal;
   const typed = html`<label class="field">The text<textarea name="text" rows="4" maxlength="1600" required>
-${verbatim(text)}</textarea></label>${nameField(user)}`;
+${verbatim(text)}</textarea></label>`;
   return html`${answers !== null && view.areWordsShown && bubble(answers)}${bubble(text, true)}
 <p class="note">${countOf(maxSegments(text), 'segment')}; without an approval it expires ${view.time(expiresAt)}. ${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}${link(`/threads/${line}/${number}`, 'Read the thread')}</p>
 ${asks(
-  ask('Approve or change', 'This text is sent once, if every gate still lets it pass.', typed, {
-    'Approve and send': addressOf('sends approve', { id: sendId, seen }),
-  }),
-  ask('Reject', 'It is never sent. Answer them yourself if they need an answer.', nameField(user), {
-    'Reject this text': addressOf('sends reject', { id: sendId }),
+  ask(
+    view,
+    'Approve or change',
+    'This text is sent once, if every gate still lets it pass.',
+    { 'Approve and send': ['sends approve', { id: sendId, seen }] },
+    typed,
+  ),
+  ask(view, 'Reject', 'It is never sent. Answer them yourself if they need an answer.', {
+    'Reject this text': ['sends reject', { id: sendId }],
   }),
 )}`;
 }
 
-function review({ sendId, line, number, reservedMicros }: Send, user: string | undefined): Html {
+function review({ sendId, line, number, reservedMicros }: Send, view: View): Html {
   const amount = price(reservedMicros);
   const question = `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`;
-  return ask('Settle', question, nameField(user), {
-    'It was sent': addressOf('sends settle', { id: sendId, outcome: 'sent' }),
-    'It was not sent': addressOf('sends settle', { id: sendId, outcome: 'not-sent' }),
+  return ask(view, 'Settle', question, {
+    'It was sent': ['sends settle', { id: sendId, outcome: 'sent' }],
+    'It was not sent': ['sends settle', { id: sendId, outcome: 'not-sent' }],
   });
 }

@@ -5,7 +5,7 @@ import { type Html, html } from '../html.ts';
 import { link, soft } from '../page.ts';
 import { openMedium } from './media.ts';
 import { type RuleRun, renderRun } from './rule-runs.ts';
-import type { Fields, Showing, View } from './view.ts';
+import type { Fields, View } from './view.ts';
 
 /* The texts on a page of a thread, as bubbles. */
 
@@ -27,26 +27,17 @@ export interface Text extends Fields<'conversation_id' | 'message_id', string> {
 }
 
 const textsPerPage = 50;
-/** Number of newer texts on a page around a text. */
-const newerAround = 10;
 
-/** The page, by the id of a text. Without any, the newest page. */
-interface Place {
-  readonly number: string;
-  readonly until?: string | undefined;
-  readonly after?: string | undefined;
-  readonly around?: string | undefined;
-}
-
-/** A page of texts, oldest first, and the texts beside it. Texts without a time count as newest. */
+/** A page of texts around the text `around`, or the newest, oldest first. Texts without a time count as newest. */
 export async function readTexts(
   tx: Transaction,
   conversationId: string,
-  { number, until, after, around }: Place,
+  number: string,
+  around: string | undefined,
   { areWordsShown }: View,
-): Promise<{ readonly texts: readonly Text[]; readonly older: Text | undefined; readonly newer: Text | undefined }> {
-  const id = until ?? after ?? around ?? null;
-  const newerCount = after !== undefined ? textsPerPage : around !== undefined ? newerAround : 0;
+): Promise<Readonly<{ texts: readonly Text[]; hasOlder: boolean; newer: Text | undefined }>> {
+  const id = around ?? null;
+  const newerCount = around === undefined ? 0 : textsPerPage / 2;
   const olderCount = textsPerPage - newerCount;
   const at = sql`(select sent_at from warehouse.sms_messages where conversation_id = ${conversationId} and message_id = ${id}::bigint)`;
   // The index on (number, sent_at) provides the order, because a thread can have very many texts.
@@ -80,15 +71,14 @@ export async function readTexts(
   const olderTexts = found.filter(({ is_newer }) => !is_newer);
   const newerTexts = found.filter(({ is_newer }) => is_newer);
   return {
-    texts: [...olderTexts.slice(-olderCount || olderTexts.length), ...newerTexts.slice(0, newerCount)],
-    older: olderTexts.length > olderCount ? olderTexts[0] : undefined,
+    texts: [...olderTexts.slice(-olderCount), ...newerTexts.slice(0, newerCount)],
+    hasOlder: olderTexts.length > olderCount,
     newer: newerTexts[newerCount],
   };
 }
 
 /** A text as a bubble, with its sender, its delivery, and what rules did about it. */
-export function renderText(text: Text, runs: readonly RuleRun[], thread: Thread, showing: Showing): Html {
-  const { view } = showing;
+export function renderText(text: Text, runs: readonly RuleRun[], thread: Thread, view: View): Html {
   const { delivery_class: delivery, delivery_why: why, message_id: id } = text;
   const isInbound = text.direction === 'in';
   const isFailed = delivery === 'failed' || delivery === 'blocked';
@@ -101,16 +91,16 @@ export function renderText(text: Text, runs: readonly RuleRun[], thread: Thread,
   const isUnmatched = isInbound && runs.length === 0 && thread.participants.length === 0;
   return html`<li class="text ${isInbound ? 'in' : 'out'}${isFailed && ' failed'}" id="text-${id}">
 <p class="who">${text.sender} ${text.sent_at && view.clock(text.sent_at)}</p>
-<div class="bubble">${contentOf(text, showing)}</div>
+<div class="bubble">${contentOf(text, view)}</div>
 ${meta.length > 0 && html`<p class="meta">${meta.map((each, at) => html`${at > 0 && ' · '}${each}`)}</p>`}
 ${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}
 ${isUnmatched && html`<p class="meta">No rule matched: ${link(`/rules/explain/${id}`, 'why')}</p>`}</li>`;
 }
 
-function contentOf({ body, length, media_count, files, ...text }: Text, showing: Showing): Html {
+function contentOf({ body, length, media_count, files, ...text }: Text, view: View): Html {
   const owner = `${text.conversation_id}/${text.message_id}`;
   const shown = files.map(({ part, link: sealed }) => {
-    const medium = openMedium(showing, { kind: 'file', owner, part, link: sealed });
+    const medium = openMedium(view, { kind: 'file', owner, part, link: sealed });
     if ('why' in medium) return html`<span class="soft">File ${part}. ${medium.why}</span>`;
     const isPicture = /\.(jpe?g|png|gif|webp)$/i.test(medium.url.pathname);
     const picture = isPicture && html`<img src="${medium.path}" alt="File ${part}" loading="lazy">`;
@@ -121,7 +111,7 @@ function contentOf({ body, length, media_count, files, ...text }: Text, showing:
       ? html`<p class="files">${shown}</p>`
       : media_count > 0 && html`<p class="tag">${countOf(media_count, 'file')}</p>`;
   if (length === 0) return media || soft('no words');
-  const missing = `${countOf(length, 'character')}, ${showing.view.areWordsShown ? 'removed after RETENTION_DAYS' : 'hidden'}`;
+  const missing = `${countOf(length, 'character')}, ${view.areWordsShown ? 'removed after RETENTION_DAYS' : 'hidden'}`;
   return html`${body === null ? soft(missing) : html`<p class="body" dir="auto">${body}</p>`}${media}`;
 }
 

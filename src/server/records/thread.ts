@@ -11,7 +11,7 @@ import { lengthOf, outcomeWords } from '../words.ts';
 import { evidenceWords } from './opt-outs.ts';
 import { type RuleRun, readRuns, renderRun } from './rule-runs.ts';
 import { readTexts, renderText, type Text } from './thread-texts.ts';
-import { customerWords, type Fields, hiddenWords, party, type Showing, type View } from './view.ts';
+import { customerWords, type Fields, hiddenWords, party, type View } from './view.ts';
 
 interface Conversation extends Fields<'conversation_id' | 'ours' | 'theirs', string> {
   readonly message_count: number;
@@ -30,31 +30,21 @@ interface Conversation extends Fields<'conversation_id' | 'ours' | 'theirs', str
   readonly evidence: string;
 }
 
-/**
- * One page of a thread, newest text at the bottom: up to the text `until`, after the text `after`, or around the text
- * `text`. Throws `BadAddress`.
- */
-export async function threadPage(
-  tx: Transaction,
-  typed: string,
-  { query: asked, ...showing }: Showing & { readonly query: Parameters },
-): Promise<RecordPage> {
+/** A page of a thread, newest text at the bottom: the newest, or that around the text `text`. Throws `BadAddress`. */
+export async function threadPage(tx: Transaction, typed: string, asked: Parameters, view: View): Promise<RecordPage> {
   const key = typedThreadKey(typed);
   if (key === undefined)
     throw new BadAddress(
       'This is not a thread: write /threads/line/number, and /threads/line/number,number for a group.',
     );
   const thread = threadOf(key);
-  const { view } = showing;
   const { line, number, participants } = thread;
   const isGroup = participants.length > 0;
   const held = await readConversation(tx, thread);
-  const [until, after, around] = ['until', 'after', 'text'].map((name) => {
-    const id = textOf(asked, name);
-    return id === undefined ? undefined : idOf(id);
-  });
-  const { texts, older, newer } = await readTexts(tx, held.conversation_id, { number, until, after, around }, view);
-  const span = { from: (older && texts[0]?.sent_at) ?? '-infinity', until: newer?.sent_at ?? 'infinity' };
+  const given = textOf(asked, 'text');
+  const around = given === undefined ? undefined : idOf(given);
+  const { texts, hasOlder, newer } = await readTexts(tx, held.conversation_id, number, around, view);
+  const span = { from: (hasOlder && texts[0]?.sent_at) || '-infinity', until: newer?.sent_at ?? 'infinity' };
   const calls = isGroup ? [] : await readCalls(tx, thread, span);
   // A run on a call may have no conversation.
   const ofThread = isGroup ? sql`r.conversation_id` : sql`coalesce(r.conversation_id, ${held.conversation_id})`;
@@ -65,22 +55,19 @@ export async function threadPage(
     view,
   );
   const path = `/threads/${key}`;
-  const newest = texts.at(-1)?.message_id;
-  const isOlderPage = newer !== undefined || after !== undefined || texts.length === 0;
-  const turn = (to: string, name: string, rel?: string) =>
-    html`<a class="link" href="${path}${to}"${rel !== undefined && html` rel="${rel}"`}>${name}</a>`;
+  const [oldest, newest] = [texts[0]?.message_id, texts.at(-1)?.message_id];
   return {
     title: isGroup ? `Group of ${participants.join(', ')}` : `Texts with ${held.theirs}`,
     about: html`On ${held.ours} · ${countOf(held.message_count, 'text')} held${!held.is_thread_complete && ', perhaps not all: no read has listed the thread to its end'}${newest !== undefined && html` · <a class="link" href="#text-${newest}">To the newest</a>`}`,
     parts: [
       section('State', stateOf(held, thread, view)),
-      older &&
-        html`<nav class="turn" aria-label="Older texts">${turn(`?until=${older.message_id}`, 'Older texts', 'prev')}</nav>`,
+      hasOlder &&
+        html`<nav class="turn" aria-label="Older texts"><a class="link" href="${path}?text=${oldest}" rel="prev">Older texts</a></nav>`,
       texts.length === 0
         ? html`<p class="hint">There are no texts on this page.</p>`
-        : html`<ol class="thread">${entries(thread, { texts, calls, runs }, showing)}</ol>`,
-      isOlderPage &&
-        html`<nav class="turn" aria-label="Newer texts">${newer && turn(`?after=${newest}`, 'Newer texts', 'next')}${turn('', 'Newest texts')}</nav>`,
+        : html`<ol class="thread">${entries(thread, { texts, calls, runs }, view)}</ol>`,
+      around !== undefined &&
+        html`<nav class="turn" aria-label="Newer texts">${newer && html`<a class="link" href="${path}?text=${newest}" rel="next">Newer texts</a>`}<a class="link" href="${path}">Newest texts</a></nav>`,
       !view.areWordsShown && hiddenWords,
       html`<p class="note">Texts that were deleted at the service are not shown.</p>`,
     ],
@@ -188,9 +175,8 @@ interface Entry {
 function entries(
   thread: Thread,
   found: { readonly texts: readonly Text[]; readonly calls: readonly ThreadCall[]; readonly runs: readonly RuleRun[] },
-  showing: Showing,
+  view: View,
 ): Html[] {
-  const { view } = showing;
   const runs = Map.groupBy(found.runs, ({ trigger_key }) => trigger_key);
   const take = (key: string) => {
     const taken = runs.get(key) ?? [];
@@ -204,7 +190,7 @@ function entries(
   const all: Entry[] = [
     ...found.texts.map((text) => ({
       at: text.sent_at,
-      content: renderText(text, take(`${text.conversation_id}/${text.message_id}`), thread, showing),
+      content: renderText(text, take(`${text.conversation_id}/${text.message_id}`), thread, view),
     })),
     ...found.calls.slice(0, maxCalls).map((call) => aside(call.started_at, callWords(call, take(call.call_id)))),
   ];

@@ -1,4 +1,3 @@
-import { addressOf } from '../../actions/actions.ts';
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { readControl } from '../../ledger/control.ts';
 import { readAllowedMode } from '../../ledger/rules-in-force.ts';
@@ -22,21 +21,22 @@ import { spellingsOf } from '../../warehouse/phone-numbers.ts';
 import { idOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
-import { ask, facts, items, link, type RecordPage, section, soft } from '../page.ts';
+import { facts, items, link, type RecordPage, section, soft } from '../page.ts';
+import { ask } from './forms.ts';
 import { evidenceWords } from './opt-outs.ts';
 import { stepWords } from './rule-runs.ts';
 import { bubble } from './send.ts';
 import { hiddenWords, type View } from './view.ts';
 
-interface Asked {
-  readonly view: View;
-  readonly rules: RulesReader;
-}
-
 const noRules = parseRules('rules: []', { file: 'no rules', timeZone: undefined });
 
 /** Why rules did, or didn't, act on a text or ended call: what each decides about it, and did. Throws `BadAddress`. */
-export async function explanationPage(tx: Transaction, id: string, { view, rules }: Asked): Promise<RecordPage> {
+export async function explanationPage(
+  tx: Transaction,
+  id: string,
+  view: View,
+  rules: RulesReader,
+): Promise<RecordPage> {
   const isCall = isCallId(id);
   const choice: Choice = isCall ? { callId: id } : { messageId: idOf(id) };
   const inForce = await rules(tx);
@@ -155,8 +155,8 @@ function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
   const isFailed = actions.some(({ kind, state }) => state === 'failed' && /^(notify|webhook) /.test(kind));
   return html`<p class="soft">Evaluated ${view.time(evaluatedAt)} by version ${version}${mode !== 'live' && ', in dry-run mode: its steps were only recorded'}${heldBack}.</p>${items(actions.map(stepWords))}${
     isFailed &&
-    ask('Retry', 'What failed is sent to its target again, with the same id.', false, {
-      'Send it again': addressOf('rules retry', { run: past.id, of: id }),
+    ask(view, 'Retry', 'What failed is sent to its target again, with the same id.', {
+      'Send it again': ['rules retry', { run: past.id, of: id }],
     })
   }${known.length > 0 && html`<details><summary>What it knew then</summary>${facts(view, known)}</details>`}`;
 }

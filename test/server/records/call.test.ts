@@ -228,7 +228,8 @@ test('a transcript whose words were removed tells how many there were', async ()
 });
 
 test.each([answered, missed])('the call %s is read by indexes', async (id) => {
-  const showing = { view: viewOf('UTC', true), sealer: undefined };
   // A table of one row.
-  expect(await scannedBy(facts.db, (tx) => callPage(tx as never, id, showing))).toEqual(['reporting.params']);
+  expect(await scannedBy(facts.db, (tx) => callPage(tx as never, id, viewOf('UTC', true, undefined)))).toEqual([
+    'reporting.params',
+  ]);
 });
