@@ -56,6 +56,7 @@ select
   n.needs_call_back and coalesce(m.returned_by in ('automatic_text', 'text_by_unknown'), true) and not exists (
     select from warehouse.calls l join rollups.missed_call_returns r on r.call_id = l.call_id
     where l.external_number = c.external_number and l.started_at >= m.started_at and (l.started_at, l.call_id) > (m.started_at, m.call_id)
+      and l.direction = 'inbound' and l.status is distinct from 'answered'
       and r.reached = any(p.missed_reached) and r.duration_seconds >= p.missed_seconds
   ) as is_waiting,
   -- When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL =
