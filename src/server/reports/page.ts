@@ -4,7 +4,7 @@ import { dayField, renderPage, section, select } from '../page.ts';
 import { type Row, renderTable } from '../table.ts';
 import { formatValue, headingOf, number, writtenNumber } from '../words.ts';
 import type { Answer, Choice, Options, Value } from './answer.ts';
-import { areDays, draw, type State, stateWords } from './draw.ts';
+import { areDays, draw, type Size, type State } from './draw.ts';
 import { Fault, type Report, type Template } from './file.ts';
 import {
   before,
@@ -20,6 +20,9 @@ import {
 } from './period.ts';
 
 const maxTableRows = 200;
+const wide: Size = { width: 1_060, height: 300 };
+const narrow: Size = { width: 340, height: 220 };
+const small: Size = { width: 330, height: 110, isSmall: true };
 
 /** What all pages of one request have in common. */
 export interface Now {
@@ -51,13 +54,13 @@ export interface Told {
 }
 
 /** The start page: figures, and a list of all other reports. */
-export function renderStart(
+export async function renderStart(
   told: readonly (readonly [Report, Told | Fault])[],
   reports: readonly Report[],
   period: Period,
   now: Now,
-): string {
-  const cards = told.map(([report, each]) => card(report, each, period, now));
+): Promise<string> {
+  const cards = await Promise.all(told.map(([report, each]) => card(report, each, period, now)));
   const all = { isOf: { calls: true, texts: true, returns: false }, draws: [] };
   const others = reports
     .filter(({ figure }) => !figure)
@@ -79,7 +82,7 @@ export function renderStart(
   });
 }
 
-function card(report: Report, told: Told | Fault, period: Period, now: Now): Html {
+async function card(report: Report, told: Told | Fault, period: Period, now: Now): Promise<Html> {
   const path = pathOf(report, { period, chosen: {} });
   const title = html`<h2><a href="${path}">${report.title}</a></h2>`;
   if (told instanceof Fault)
@@ -88,7 +91,7 @@ function card(report: Report, told: Told | Fault, period: Period, now: Now): Htm
   const [drawn] = report.draws;
   const stateOf = statesOf(report, now);
   const isRising = [...now.unprovenDays, now.returnsFrom].some((day) => day <= period.to && stateOf(day) === 'rising');
-  const picture = drawn && answer.rows.length > 0 && draw(drawn, answer, { period, stateOf });
+  const picture = drawn && answer.rows.length > 0 && (await draw(drawn, answer, { period, size: small, stateOf }));
   return html`<section class="card">${title}
 <p class="figure"><a href="${path}">${figureOf(report, answer) ?? '–'}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">not final</span>`}</small></p>
 ${changeWords(told)}
@@ -98,7 +101,7 @@ ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the
 }
 
 /** The page of one report. */
-export function renderReport(told: Told, choice: Choice, now: Now): string {
+export async function renderReport(told: Told, choice: Choice, now: Now): Promise<string> {
   const { report, options, now: answer, past } = told;
   const { period } = choice;
   const sentence = sentenceOf(report, answer);
@@ -112,20 +115,22 @@ export function renderReport(told: Told, choice: Choice, now: Now): string {
       (report.hasPeriod || options.length > 0) && form(report, choice, options, now),
       html`<p class="soft beside">${report.hasPeriod && report.says.length > 0 && pastWords(report, past, period, now)} <a class="link" href="${csv}">CSV of all rows</a></p>`,
       findings(now),
-      ...content(told, choice, now),
+      ...(await content(told, choice, now)),
       html`<p class="note">${report.hasPeriod && trustWords(report, period, now)} ${report.about}</p>`,
       html`<details><summary>The query, for every tool</summary><pre class="words-of">${report.sql}</pre></details>`,
     ],
   });
 }
 
-function content(told: Told, choice: Choice, now: Now): Html[] {
+async function content(told: Told, choice: Choice, now: Now): Promise<Html[]> {
   const { report, now: answer } = told;
   if (answer.rows.length === 0) return [html`<p class="soft">Nothing of this in this time.</p>`];
   const about = { period: choice.period, stateOf: statesOf(report, now), linkOf: linksOf(told, choice) };
-  const figures = report.draws.map(
-    (each) =>
-      html`<figure class="drawn" aria-label="${report.title}. The table below has the figures.">${draw(each, answer, about)}</figure>`,
+  const figures = await Promise.all(
+    report.draws.map(async (each) => {
+      const [large, slim] = await Promise.all([wide, narrow].map((size) => draw(each, answer, { ...about, size })));
+      return html`<figure class="drawn" aria-label="${report.title}. The table below has the figures."><div class="wide">${large}</div><div class="narrow">${slim}</div></figure>`;
+    }),
   );
   return [
     ...(figures.length > 0 ? [html`<section class="card">${figures}</section>`] : []),
@@ -166,6 +171,8 @@ function statesOf({ isOf }: Report, { today, unprovenDays, returnsFrom }: Now) {
     return isOf.calls && unprovenDays.some((each) => day <= each && each <= last) ? 'rising' : 'over';
   };
 }
+
+const stateWords: Readonly<Record<State, string>> = { open: ', not over', rising: ', still rising', over: '' };
 
 /** The rows, newest day first, without the days before anything was held. */
 function table(
