@@ -42,7 +42,7 @@ const store = (...protocols: readonly string[]) =>
     error: 'must not hold a #: in a password it is written %23',
   });
 
-/** An address that is requested as it is. `fetch` takes no user or password in it, and links and alerts show some. */
+/** A URL without user and password: `fetch` refuses them, and links and alerts would show them. */
 const endpoint = url('http', 'https').refine((text) => parsed(text).username + parsed(text).password === '', {
   error: 'must not hold a user or password, since links and alerts show it: leave away what is before the @',
 });
@@ -159,7 +159,7 @@ const retention = z.string().transform((text, context): DaysByKind => {
   return days;
 });
 
-/** Every environment variable: type, default and meaning. The table in docs/operations.md is generated from it. */
+/** Every environment variable: type, default and meaning. `trunkline settings` prints them. */
 const variables = z.object({
   API_BASE_URL: base.optional().register(documentation, {
     doc: 'The telephony service. Without it, `start` runs the sandbox.',
@@ -391,7 +391,7 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
     deliveryDays: deliveries,
     /** Empty: all content is kept. */
     retentionDays,
-    /** Whom alerts and rules can tell something, by name, and the names that get alerts. */
+    /** The targets of alerts and rules by name, and the names of those that get alerts. */
     notify: { targets: read.NOTIFY_TARGETS ?? new Map<string, DeclaredTarget>(), alerts: read.NOTIFY_ALERTS ?? [] },
   };
 }
@@ -431,10 +431,12 @@ export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[]
   return weaknesses;
 }
 
-/** The modes that the driver treats as verify-full; it says so on every start, since a later version of it may not. */
+/**
+ * The modes that the driver treats as verify-full. It warns of them at every start, because a later version may not.
+ */
 const likeVerifyFull = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
-/** Names the mode by what it does, so that it keeps doing that, and the driver has nothing to warn of. */
+/** Replaces such a mode by verify-full. So a later driver behaves the same, and this one doesn't warn. */
 export function withPlainSslMode(databaseUrl: string): string {
   // With libpq's meaning of the modes, the driver keeps them apart.
   if (/[?&]uselibpqcompat=true(?:&|$)/.test(databaseUrl)) return databaseUrl;
@@ -449,7 +451,7 @@ export function plainTextHost(databaseUrl: string | undefined): string | undefin
   return ssl || host.startsWith('/') || isLoopback(host) ? undefined : host;
 }
 
-/** Every variable, in the order in which they are told: its default (null when there is none) and its meaning. */
+/** Every variable, in the order of the list: its default (null when there is none) and its meaning. */
 export function settingsRows() {
   const defaults: Partial<Record<string, unknown>> = variables.parse({});
   return (Object.keys(variables.shape) as Variable[]).map((name) => {
@@ -469,7 +471,7 @@ function documentationOf(name: Variable): Documented {
   return documentation.get(variables.shape[name]) ?? { doc: '' };
 }
 
-/** The value, to quote in an error: not of a secret, nor of an address, which may hold a password. */
+/** The value for an error message. Empty for a secret, and for an address, which may contain a password. */
 function shownValue(name: PropertyKey | undefined, given: Environment): string {
   const value = given[String(name)] ?? '';
   const isPrivate = documentation.get(variables.shape[name as Variable])?.isSecret || /[:@]/.test(value);

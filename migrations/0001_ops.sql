@@ -74,8 +74,8 @@ create table ops.account (
 
 -- Alerts
 
--- What health checks found, for each target, from the first evaluation on. An alert that didn't last is deleted; an ended one is kept
--- for 30 days.
+-- What health checks found, one row per target, from the first evaluation that finds it. An alert that didn't last is deleted; one that
+-- ended is kept for 30 days.
 create table ops.alerts (
   alert_id uuid not null default gen_random_uuid(),
   target text not null, -- A name in NOTIFY_ALERTS.
@@ -193,7 +193,8 @@ create table ops.backfills (
   asked_from timestamptz not null,
   asked_to timestamptz not null, -- Exclusive; always in the past.
   has_artefacts boolean not null, -- Legs, recordings and transcripts are read too.
-  -- Calls before it are mirrored and compared. Of threads: a share of the range, as of the callers asked for.
+  -- Calls before it are mirrored and compared. For threads, it shows progress: its share of the range is the share of callers that were
+  -- probed.
   done_until timestamptz not null,
   mirrored_count bigint not null default 0, -- Calls, or conversations.
   started_at timestamptz not null default now(),
@@ -242,7 +243,8 @@ create table ops.attribution_days (
   read_again_at timestamptz, -- When the calls that differed were marked; the day is asked once more after that.
   finished_at timestamptz,
   problem text, -- Why some of them attributed no calls.
-  -- Where the service's listing and the mirror differ, by one of them or by direction and status: kind, name, theirs, ours, callIds.
+  -- Where the service's listing and the mirror differ, by queue, huntgroup or user, or by direction and status: kind, name, theirs, ours,
+  -- callIds.
   differences jsonb not null default '[]'
 );
 
@@ -254,7 +256,7 @@ create table ops.erasures (
   number_hash text not null unique, -- SHA-256 of the salt and the normalised number.
   erased_at timestamptz not null default now(),
   removed jsonb not null default '{}', -- Rows removed or blanked, by table.
-  -- Of each other spelling: with and without a digit for mobiles, with an exit code, as dialled inside its country.
+  -- Hashes of each other spelling: with and without a digit for mobiles, with an exit code, as dialled inside its country.
   spelling_hashes text[] not null default '{}'
 );
 create index erasures_spellings on ops.erasures using gin (spelling_hashes);

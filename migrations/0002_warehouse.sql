@@ -1,10 +1,10 @@
--- What every mirrored table ends with, for `like` below.
+-- The last columns of every mirrored table: `like` below copies them.
 create table warehouse.provenance (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default '', -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing;
-  -- nor does a search of calls.
+  -- Number of the read that wrote the row; an older read never replaces it. Reads of texts and legs, and searches of calls, write nothing
+  -- if they find no change.
   fetch_seq bigint not null,
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.

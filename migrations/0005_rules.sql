@@ -58,7 +58,7 @@ create table ops.rule_actions (
   kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'notify', 'webhook')),
   -- failed: the service or the target refused. unclear: the answer was lost, and it must not be repeated.
   state text not null check (state in ('waiting', 'done', 'failed', 'skipped', 'unclear', 'dry_run')),
-  -- Note, user, or the words and facts for a target; NULL once it is settled, but kept where it failed to tell a target.
+  -- The note, the user, or the words and facts for a target. NULL once the step is settled; kept if a target refused them, for a retry.
   argument jsonb,
   target text, -- Of notify and webhook, the name in NOTIFY_TARGETS.
   send_id uuid, -- Of a reply.

@@ -1,7 +1,7 @@
 -- Definitions that the owner may change
 
--- Opening hours of the business, by name. Workers write them from the rules in force: '' stands for business_hours, which are those of all
--- lines that no office names, and each office has its own.
+-- Opening hours of the business, by name. Workers write them from the rules in force. The name '' is business_hours: all lines that no
+-- office names use it. Each office has a row of its own.
 create table reporting.schedules (
   schedule text primary key, -- Name of the office, or empty.
   time_zone text not null -- IANA time zone of its hours.
@@ -45,7 +45,7 @@ create table reporting.params (
   -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Workers set it
   -- by BI_WORDS. Names and numbers are always shown.
   is_text_shown boolean not null default false,
-  -- How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.
+  -- A missed call needs a call-back if its caller came this far. Workers copy it from missed in the rules file. Takes effect at once.
   missed_reached text[] not null default '{queue,rang,mailbox}',
   missed_seconds integer not null default 5 -- How long such a call lasted at least; also from the rules file. Takes effect at once.
 );
@@ -234,7 +234,7 @@ create index missed_call_returns_returned_at on rollups.missed_call_returns (ret
 create index missed_call_returns_reached_at on rollups.missed_call_returns (reached_at) where reached_at is not null;
 create index missed_call_returns_texted_at on rollups.missed_call_returns (texted_at) where texted_at is not null;
 create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
--- With what /reports sums up, and with the keys of joins: a scan of the index alone needs even those of joins that are left out.
+-- Contains what /reports sums up, and the keys of joins: an index-only scan needs them even where the planner drops the join.
 create index missed_call_returns_times on rollups.missed_call_returns (started_at)
   include (call_id, local_date, outcome, returned_by, return_seconds, reached_at);
 
@@ -291,14 +291,15 @@ create table rollups.sms_cost_rollup (
   charged_micros bigint not null,
   unpriced_count integer not null, -- Texts sent whose price it did not report.
   unpriced_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
-  -- Micro-dollars set aside for texts under way, or of which it is not known whether they were sent: the worst case.
+  -- Micro-dollars reserved for texts under way, and for texts whose outcome is unknown: the worst case.
   open_set_aside_micros bigint not null,
   primary key (local_date, line)
 );
 
 -- Rollups of transcripts
 
--- What sums over transcripts need, so that they read no transcripts; read it through fct_transcript. Only transcripts of mirrored calls.
+-- The columns that sums over transcripts need, so that they don't read transcripts; read it through fct_transcript. Only transcripts of
+-- mirrored calls.
 create table rollups.transcript_agents (
   transcript_id bigint primary key,
   call_id text not null,

@@ -39,7 +39,7 @@ function findInstalled() {
 
 /** Runs the same command in another Node. */
 function continueWith(node) {
-  // Only flags that stand alone: `-e` and its code would load this file again.
+  // Leaves out flags with a value: `-e` and its code would load this file again.
   const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
   const args = [...flags, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
   // As enableCompileCache does: this file is not loaded again.
@@ -56,6 +56,6 @@ function continueWith(node) {
   // As `stopWithWrapper` does, for what the child can't see.
   if (process.env.npm_execpath) setInterval(() => process.ppid === ppid || child.kill(), 1_000).unref();
   child.on('error', (error) => refuse(`, and Node ${needed} cannot be started (${error.message})`));
-  // What a shell answers for a process that a signal ended.
+  // After a signal, the exit code that a shell would report.
   child.on('exit', (code, signal) => (process.exitCode = code ?? 128 + constants.signals[signal]));
 }

@@ -1,11 +1,11 @@
--- What became of a text: NULL for one that came in; blocked, no_receipt, delivered, in_flight, failed, unknown or unmapped. mapped is the
--- class of its word in reporting.delivery_status_map, which decides. A word that isn't mapped is failed when the carrier gave an error
--- with it, or when it says so itself (undelivered, failed, rejected, landline, invalid and so on); else unmapped, which doesn't count as
--- failed.
+-- The outcome of a text: blocked, no_receipt, delivered, in_flight, failed, unknown or unmapped; NULL for an inbound text. The argument
+-- mapped is the class of its word in reporting.delivery_status_map, and decides. A word without a class is failed if the carrier sent an
+-- error with it, or if it means failure itself (undelivered, rejected, landline, invalid and so on). Any other is unmapped, which doesn't
+-- count as failed.
 create or replace function reporting.delivery_class(direction text, is_blocked boolean, delivery_status text, delivery_error text, mapped text) returns text
 language sql immutable parallel safe as $$
-  -- The service passes the carriers' words through and documents none. The map decides; where it lacks a word, the word itself is
-  -- read: a failure that nobody mapped must not count as a text that somebody got. Literals alone, on a short piece: linear in time.
+  -- The service passes the carriers' words through and documents none. If the map lacks a word, the word itself is read: a failure that
+  -- nobody mapped must not count as delivered. Only literals on a short piece of the word, so the time is linear.
   select case
     when direction is distinct from 'out' then null
     when is_blocked then 'blocked'

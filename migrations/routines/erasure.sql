@@ -18,11 +18,11 @@ language sql stable as $$
   select exists (select from ops.erasures) and exists (select from ops.erased_among(regexp_split_to_array(key, '[/,]')))
 $$;
 
--- Whether anybody was ever erased. No erasure removes rows before the transaction ends.
--- Transactions that write to the mirror share these locks. An erasure takes its table in exclusive mode once after it committed
--- its hash, to wait for writers that may not know the hash; a process that credits calls to new users of extensions takes the other.
--- Shared row locks would write to one row on every transaction, and any role may take an advisory lock. The check is a separate
--- statement, so it sees what was committed while it waited.
+-- Whether anybody was ever erased. Until the transaction ends, no erasure removes rows. All transactions that write to the mirror share
+-- these two table locks. An erasure commits its hash, and then takes an exclusive lock on ops.erasures once, to wait for writers that may
+-- not know the hash. A process that credits calls to new users of extensions does the same with user_endpoints. Row locks would write to
+-- one row in every transaction, and any role may take an advisory lock. The check is a separate statement, so it sees what was committed
+-- while the lock was awaited.
 create or replace function ops.hold_erasures() returns boolean
 language plpgsql as $$
 begin

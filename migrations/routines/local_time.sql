@@ -13,7 +13,7 @@ language sql stable parallel safe as $$
     cross join lateral (select day::timestamp at time zone time_zone as midnight, interval '1 microsecond' as moment) second
 $$;
 
--- The schedule of a line: that of its office, else the empty one of all others.
+-- The schedule of a line: that of its office, or '' if no office names the line.
 create or replace function reporting.schedule_of(line text) returns text
 language sql stable parallel safe as $$
   select coalesce((select l.schedule from reporting.schedule_lines l where l.line = schedule_of.line), '')
@@ -42,12 +42,12 @@ language sql strict stable parallel safe as $$
   )
 $$;
 
--- How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of
--- several. What the service billed stands with texts of rules alone, in sms_daily.
+-- Estimates the segments of a text. A single segment holds 160 characters of the GSM alphabet, or 70 of any other. Of several segments,
+-- each holds 153 or 67. The number that the service billed is known only for texts of rules: see sms_daily.
 create or replace function reporting.sms_segments(body text) returns integer
 language sql immutable strict parallel safe as $$
-  -- The characters of the GSM alphabet count as one septet, those of its extension table as two. A character of two units that would
-  -- be cut by the end of a segment moves to the next, which is left out: so long a text can have one segment more.
+  -- The characters of the GSM alphabet count as one septet, those of its extension table as two. A two-unit character that doesn't fit into
+  -- a segment moves to the next. This is ignored, so a long text can have one segment more.
   select case
     when body !~ '[^@£$¥èéùìòÇ\n\rØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&''()*+,./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€-]' then
       (select case when units <= 160 then 1 else ceil(units / 153.0) end

@@ -2,8 +2,8 @@
 create view reporting.dim_contact as
 select
   k.number, -- The key: the normalised number.
-  -- Name by the imported list of customers, else as it was shown with its newest inbound call that had one; NULL = none. Placeholders of
-  -- carriers and places are none: see person_name.
+  -- Name in the imported list of customers, or else the name shown with the newest inbound call that had one; NULL = none. Placeholders of
+  -- carriers and names of places do not count: see person_name.
   coalesce(i.name, (
     select reporting.person_name(c.caller_name) from warehouse.calls c
     where c.external_number = k.number and c.direction = 'inbound' and c.deleted_at is null and reporting.person_name(c.caller_name) is not null

@@ -35,7 +35,7 @@ select
   -- from called_type. unknown: neither tells, or there are no legs and the status means neither person nor mailbox. NULL = not inbound.
   -- Equals call.reached of rules.
   case when c.direction = 'inbound' then coalesce(c.reached, 'unknown') end as reached,
-  -- Whether nobody answered and the call needs a call-back, by missed of the rules file, as in missed_calls, which says whether it was
+  -- Whether nobody answered and the call needs a call-back, as missed in the rules file defines it. missed_calls says whether it was
   -- returned. NULL = not inbound.
   case when c.direction = 'inbound' then coalesce(
     c.is_internal is not true and c.external_number is not null and c.status is distinct from 'answered'
@@ -94,7 +94,7 @@ select
   greatest(c.changed_at, c.legs_fetched_at) as changed_at
 from warehouse.calls c
   cross join reporting.params p
-  -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it.
+  -- With several legs, length minus connected time is not the wait: it includes menus and the ringing of transfers.
   cross join lateral (
     select case
         when c.legs_wait_seconds is not null then c.legs_wait_seconds

@@ -17,7 +17,7 @@ select
   a.source,
   greatest(c.changed_at, c.legs_fetched_at) as changed_at -- As in fct_call.
 from warehouse.calls c
-  -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
+  -- Call by call: a span of time has few calls, but the planner would read the attributions of all.
   cross join lateral (
     select x.user_id, x.role, sum(x.talk_seconds) as talk_seconds, min(x.source) as source
     from warehouse.call_attributions x where x.call_id = c.call_id and x.user_id is not null group by x.user_id, x.role

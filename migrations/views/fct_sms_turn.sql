@@ -25,7 +25,7 @@ select
   -- service sends no event for that and cannot be asked: it is only known from answers to our own requests.
   t.is_last and t.first_reply_at is null and c.deleted_at is null and (c.is_resolved is not true or c.resolved_at < c.last_inbound_at) as is_waiting,
   u.user_name as assigned_name, -- Whom the conversation is assigned to, as last observed; NULL = nobody, or never observed.
-  -- When the row last changed, for incremental imports; is_waiting and assigned_name move it not.
+  -- When the row last changed, for incremental imports; is_waiting and assigned_name do not change it.
   t.changed_at
 from rollups.sms_turns t
   cross join reporting.params p

@@ -43,13 +43,13 @@ select
   -- The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule
   -- of the line; later. NULL = not returned, or at an unknown time.
   m.returned_within,
-  -- First later call, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL =
-  -- none; a returned call was then only an attempt, or answered by text.
+  -- The first later call on which somebody spoke with the caller, whichever side called. It lies within the callback window, or the service
+  -- names it. NULL = none: a return was then only an attempt or a text.
   m.reached_at,
   -- No person is known to have got in touch within the window (so far). Texts by rules or unknown senders do not count.
   m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
-  -- Whether it is a call that needs a call-back, by missed of the rules file (how far the caller came, how long the call lasted; see
-  -- params). Those with the status missed trigger call_missed. A changed file counts at once.
+  -- Whether the call needs a call-back, as missed in the rules file defines it (how far the caller came, how long the call lasted; see
+  -- params). Of these calls, those with the status missed trigger call_missed. A changed file counts at once.
   n.needs_call_back,
   -- Whether the caller waits for a call: it is the newest call of the number that needs a call-back, and it is unreturned. One row per
   -- customer.
@@ -62,7 +62,7 @@ select
   -- When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL =
   -- never. Blocked and failed texts do not count.
   m.texted_at,
-  -- When the row last changed, for incremental imports; needs_call_back, is_waiting and the caller's name move it not.
+  -- When the row last changed, for incremental imports; needs_call_back, is_waiting and the caller's name do not change it.
   m.changed_at
 from rollups.missed_call_returns m
   cross join reporting.params p
@@ -70,7 +70,7 @@ from rollups.missed_call_returns m
   cross join lateral (
     select coalesce(m.reached = any(p.missed_reached) and m.duration_seconds >= p.missed_seconds, false) as needs_call_back
   ) n
-  -- Neither recorded nor of a known length: not known. Of a call that somebody answered, the mailbox tells nothing.
+  -- NULL if the message was neither recorded nor has a known length, and if somebody answered the call.
   left join lateral (
     select c.message_seconds, case when c.is_message_left or c.message_seconds is not null then c.is_message_left end as is_message_left
   ) v on m.reached = 'mailbox';

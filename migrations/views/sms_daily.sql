@@ -20,7 +20,7 @@ select
   coalesce(t.failures, '[]') as failures,
   -- Texts sent by rules, from the send ledger. Includes texts found in the thread after their answer was lost.
   coalesce(c.sent_count, 0) as rule_sent_count,
-  -- Their units: segments of sms, 1 for mms; the worst case where the bill is not known.
+  -- Billed units of these texts: segments of an sms, 1 for an mms; the worst case if the bill is not known.
   coalesce(c.segment_count, 0) as rule_segment_count,
   -- Dollars charged by the service (settled), for texts whose price it reported.
   (coalesce(c.charged_micros, 0) / 1000000.0)::numeric(12, 6) as charged_usd,

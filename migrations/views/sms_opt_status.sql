@@ -1,8 +1,8 @@
 -- One row per line and number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers
--- (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out.
--- Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Texts that the service deleted since
--- are left out here; rules still heed them. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody
--- whose status is unsure.
+-- (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. A
+-- number that opted out in another way is missing until a rule texts it: the service has no list. Texts that the service has deleted are
+-- left out here, but rules still obey them. Rules do not text a number that opted out, except on a line on which it opted in later. They
+-- never text a number whose status is unsure.
 create view reporting.sms_opt_status as
 select distinct on (line, number)
   line, -- The account's line; empty for a manual decision on a number without an opt-out text.
@@ -21,7 +21,7 @@ from (
   from (
     select line, number, changed_at, seen_at, kind, source from ops.opt_out_changes where line <> '' and not is_deleted
     union all
-    -- A decision for every line stands on each line where the number has written; without one, on none.
+    -- A decision for all lines has a row for each line to which the number has written, or a single row without a line.
     select coalesce(l.line, ''), d.number, d.decided_at, d.decided_at, d.decision, d.source
     from ops.opt_outs d left join lateral (
       select distinct o.line from ops.opt_out_changes o where o.number = d.number and o.line <> '' and not o.is_deleted) l on true

@@ -15,7 +15,7 @@ export interface ActionDeps extends InboxDeps {
 export interface Question {
   /** What would happen. */
   readonly sentence: string;
-  /** What was shown of it, as a further argument: the action is refused once it has changed. */
+  /** Identifies what was shown, as a further argument: the action is refused if that has changed since. */
   readonly seen?: string;
 }
 

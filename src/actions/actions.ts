@@ -10,7 +10,7 @@ export type ActionName = (typeof all)[number]['name'];
 /** What an operator can do, once for the command line and the pages. */
 export const actions: readonly Action[] = all;
 
-/** The end of its address, and its name in that of the page afterwards. */
+/** The end of the action's address, and its name in the address of the page that follows. */
 export const pathOf = (name: string): string => name.replace(' ', '/');
 
 /** Where pages post to. `given` are arguments that the form doesn't ask for. */

@@ -57,7 +57,7 @@ function decideOn(decision: OptOutDecision, help: string) {
     }),
     isSigned: true,
     async run({ db }, { number: given, seen }, by) {
-      // A page names a number as it is stored.
+      // Pages send a number as it is stored; a command's number is typed.
       const typed = seen === undefined ? typedNumber(given, { orShortCode: true }) : { number: given };
       if ('problem' in typed) throw new WrongUse(`This is ${typed.problem}.`);
       const { number } = typed;

@@ -4,7 +4,7 @@ import { type Message, sendTo } from '../notify/channels.ts';
 import { duration, exactly } from '../shared/format.ts';
 import type { Log } from '../shared/log.ts';
 
-/** An alert, and what a target is to be told of it now. */
+/** An alert, and what to send to a target about it now. */
 export interface Alert {
   /** The same in all messages of the alert and in every attempt to send them. */
   readonly alertId: string;
@@ -15,11 +15,11 @@ export interface Alert {
   readonly remedy: string;
   readonly since: Date;
   readonly endedAt: Date | null;
-  /** What the target was told last: a level. Null if nothing. */
+  /** The level that the target was last told. Null if it was told nothing. */
   readonly told: string | null;
 }
 
-/** What a target was told last, once it accepts this. */
+/** What to record as told once the target has accepted the alert: its level, or that it ended. */
 export const tellingOf = ({ kind, level }: Alert): string => (kind === 'ended' ? kind : level);
 
 type Origin = Pick<Settings, 'notify' | 'receiver' | 'api' | 'timeZone'>;

@@ -9,14 +9,18 @@ import { recordOutage } from './store.ts';
 /** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
 export const holdMs = 30_000;
 
-/** SQLSTATE classes of faulty statements, as without a migration. The log names these errors; they aren't an outage. */
+/**
+ * SQLSTATE classes of faulty statements, for example when a migration is missing. The log names these errors; they
+ * aren't an outage.
+ */
 const ownMistake = /^(?:42|22|23)...$/;
 
 export type Outages = ReturnType<typeof createOutages>;
 
 /**
- * Tells from memory that Postgres is away or refuses writes, because nothing can be recorded meanwhile. The process
- * that watched last tells it. So does a process that starts meanwhile, because perhaps nobody watched.
+ * Alerts from memory that Postgres is away or refuses writes, because nothing can be recorded then. The process that
+ * last evaluated the checks sends this alert. So does a process that starts during the outage, because perhaps no other
+ * process runs.
  */
 export function createOutages({ settings, log }: Pick<Context, 'settings' | 'log'>) {
   const targets = settings.notify.alerts;
@@ -50,7 +54,7 @@ export function createOutages({ settings, log }: Pick<Context, 'settings' | 'log
     async during(db: Database, claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
         isWatching = await claim();
-        // First: a check that still finds it continues the alert that was told.
+        // Before the checks: one that still finds the fault then continues this alert.
         if (outage && outage.toldTo.size > 0) {
           for (const target of targets) await recordOutage(db, target, outage.alert, outage.toldTo.has(target));
         }
@@ -60,7 +64,7 @@ export function createOutages({ settings, log }: Pick<Context, 'settings' | 'log
         throw error;
       }
       if (outage === undefined) return;
-      // An outage that returns within this time is the same one and isn't told again.
+      // An outage that returns within this time is the same one, and isn't sent again.
       overAt ??= Date.now();
       if (outage.toldTo.size === 0 || Date.now() - overAt >= beat.ms(holdMs)) outage = undefined;
     },

@@ -5,7 +5,7 @@ import { type Alert, tellingOf } from './messages.ts';
 /*
  * An alert, for each target: found ── still found, and for holdMs ──▶ begun ── not found for holdMs ──▶ ended
  *                              └──── not found: deleted                 ◀── found again
- * A warning that becomes a problem stays one until it ends. It is due while the target was told something else.
+ * A warning that becomes a problem stays one until it ends. An alert is due while the target's last message differs from it.
  */
 
 /**
@@ -52,7 +52,7 @@ export function recordFindings(
     sql`delete from ops.alerts where (news_at is null and not ${isFound}) or ended_at < now() - interval '30 days'`,
     sql`update ops.alerts set missed_at = case when not ${isFound} then now() end
       where ended_at is null and (missed_at is null) <> ${isFound} and (${isFound} or ${isWhole})`,
-    // A target that wasn't even tried isn't told of the end.
+    // A target to which no message was tried gets none about the end either.
     sql`update ops.alerts set news_at = now(), ended_at = missed_at,
         due_at = case when missed_at is null or told is not null then now() when tries > 0 then due_at end
       where (news_at is null and found_at < now() and ${hasLasted('known_at')})
@@ -64,8 +64,8 @@ export function recordFindings(
 }
 
 /**
- * Claims what a target is to be told first; undefined if there is nothing. It is due again after growing intervals of
- * up to ten minutes, for a day, unless `recordTold` settles it.
+ * Claims the next alert for a target; undefined if there is none. Until `recordTold` settles it, the alert is due again
+ * after growing intervals of up to ten minutes, for a day.
  */
 export async function claimAlert(db: Database, target: string): Promise<(Alert & { tries: number }) | undefined> {
   const [alert] = await query(
@@ -95,7 +95,7 @@ export async function recordTold(db: Database, target: string, alert: Alert, fai
   );
 }
 
-/** Records an alert that was told while Postgres accepted no writes, so that its end is told like any other. */
+/** Records an alert that was sent while Postgres accepted no writes, so that its end is sent too. */
 export async function recordOutage(db: Database, target: string, alert: Alert, isTold: boolean): Promise<void> {
   const { alertId, check, level, sentence, remedy, since } = alert;
   await query(

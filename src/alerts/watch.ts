@@ -18,8 +18,8 @@ const stopMs = 2_000;
 type AlertContext = Pick<Context, 'database' | 'queues' | 'settings' | 'metrics' | 'processId' | 'log'>;
 
 /**
- * Tells the configured targets when a health check begins to find something, when that becomes a problem, and when it
- * ends. One process at a time evaluates the checks and tells. The process must report itself (`reportProcess`).
+ * Alerts the configured targets when a health check begins to find something, when that becomes a problem, and when it
+ * ends. One process at a time evaluates the checks and sends. The process must report itself (`reportProcess`).
  */
 export function startAlerts(context: AlertContext, outages: Outages): { stop(): Promise<void> } {
   const { database, settings, log, processId } = context;
@@ -28,7 +28,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   if (targets.length === 0) return { stop: () => Promise.resolve() };
   const sending = new AbortController();
   let isStopping = false;
-  /** One for each target, so a slow one holds up no other. */
+  /** One for each target, so that a slow target doesn't delay the others. */
   const telling = new Map<string, Promise<void>>();
 
   /** Tells a target what is due, until it refuses something. */
@@ -76,7 +76,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
 /** Maximum sentences per check in a message. */
 const maxSentences = 3;
 
-/** One finding for each check, but for notices, and without the details, since alerts are sent to third parties. */
+/** One finding for each check, without notices, and without details, because alerts go to third parties. */
 export function findingsOf(all: readonly Finding[]): Finding[] {
   const severe = all.filter(({ level }) => level !== 'notice');
   return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {

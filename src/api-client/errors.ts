@@ -10,7 +10,7 @@ export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_foun
 /** Whether the call may have changed anything at the service: `none` proves that it did not. */
 export type Effect = 'none' | 'unknown';
 
-/** A fault and its cure, in words of ours alone: they may be told anywhere. */
+/** A fault and its remedy. All words are ours, so they may be shown anywhere. */
 interface Meaning {
   readonly sentence: string;
   readonly remedy: string;

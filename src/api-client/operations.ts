@@ -57,7 +57,7 @@ interface Row<R extends Route, T, A extends unknown[]> {
   readonly isOnce?: true;
   /** Costs money. Section 7 promises that an error with the envelope had no effect. */
   readonly isBilled?: true;
-  /** What a call sends. Without default parameters, because their number tells where the call's options stand. */
+  /** What a call sends. Has no default parameters: the number of parameters is the position of the call's options. */
   readonly takes?: (...given: A) => Sent<R>;
   readonly gives: Read<T>;
 }

@@ -10,7 +10,7 @@ import { maskKey } from '../shared/masking.ts';
 import { readUsersZone } from '../warehouse/users.ts';
 import { type Checks, type Find, rows } from './check.ts';
 
-/** What ends a refusal by the service, whose code the reason begins with. */
+/** How to end a refusal by the service. The reason begins with the code of the refusal. */
 function remedyOf(reason: string, otherwise: string): string {
   const code = codeIn(reason);
   return code === undefined ? otherwise : meaningOf({ code, scope: 'sms:send and sms:write' }).remedy;
@@ -239,7 +239,9 @@ export const automationChecks: Checks = {
     return ends ? [{ level: 'warning', sentence: ends.message, remedy: ends.remedy }] : [];
   },
 
-  /** Targets that refuse what rules tell them, actions that failed or may have, and rules that could not be evaluated. */
+  /**
+   * Targets that refuse messages of rules, actions that failed or are unclear, and rules that could not be evaluated.
+   */
   rules_failed: [
     rows(
       sql<{ target: string; count: number; since: Date; reason: string }>`

@@ -19,7 +19,7 @@ export interface Finding {
   readonly remedy: string;
   /** Since when this is known. */
   readonly since: Date | undefined;
-  /** Sentences that quote others or name anything of theirs: for pages and terminals alone. */
+  /** Sentences that quote strangers or name their things: only for pages and terminals. */
   readonly detail?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Seen {
   /** This process couldn't store the last delivery. */
   readonly isRefusing: boolean;
   readonly settings: Pick<ReadySettings, 'databaseUrl' | 'poolSize' | 'backfillDays'>;
-  /** What could not be asked before, by its name, and why. */
+  /** What couldn't be asked earlier in this round, by name, and why. */
   readonly unknown: ReadonlyMap<string, Error>;
 }
 

@@ -10,7 +10,7 @@ import { postgresChecks } from './postgres.ts';
 import { reportChecks } from './reporting.ts';
 import { serviceChecks } from './service.ts';
 
-/** All checks, in the order in which findings of the same level are shown. What can't be asked is told last. */
+/** All checks, in the order in which findings of the same level are shown. What couldn't be asked comes last. */
 export const allChecks: Checks = {
   ...{ ...postgresChecks, ...processChecks, ...serviceChecks, ...mirrorChecks },
   ...{ ...automationChecks, ...reportChecks, ...settingChecks },
@@ -40,7 +40,7 @@ export class DatabaseUnavailable extends UserError {
   readonly code = 'database_unavailable';
 }
 
-/** What is asked on the way, by name. */
+/** What is asked before the checks, by name. */
 type Asks = Readonly<Record<string, (seen: Seen) => Promise<unknown>>>;
 type Answers<A extends Asks> = { readonly [name in keyof A]: Part<Awaited<ReturnType<A[name]>>> };
 
@@ -51,8 +51,8 @@ export type Asked = Pick<Context, 'queues' | 'settings'> & {
 };
 
 /**
- * Milliseconds after which a slow statement is given up, and one that waits for a lock: sooner than Postgres looks for
- * deadlocks, since the locks of what was read are held until the end.
+ * Milliseconds after which a slow statement is given up, and one that waits for a lock. The second is shorter than
+ * Postgres's deadlock_timeout, because the transaction holds a lock on every table that it has read.
  */
 const [slowMs, lockedMs] = [3_000, 300];
 

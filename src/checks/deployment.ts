@@ -48,7 +48,7 @@ export const processChecks: Checks = {
   ),
 };
 
-/** Other settings of the operator, or changes by others. */
+/** Subscriptions, alerts and whatever else depends on settings or on other people. */
 export const settingChecks: Checks = {
   /**
    * Subscriptions that a receiver found lacking, or repaired in the last minutes. Without PUBLIC_URL, no receiver looks for

@@ -138,7 +138,10 @@ interface Server {
   now: Date;
 }
 
-/** Probes the server. `isUsable`: it has the schema, so the health checks can run. `aheadMs`: its clock, of this machine's. */
+/**
+ * Probes the server. `isUsable`: it has the schema, so the health checks can run. `aheadMs`: how far its clock is ahead
+ * of this machine's.
+ */
 async function probePostgres(db: Database): Promise<{ found: Words[]; isUsable: boolean; aheadMs?: number }> {
   const began = Date.now();
   try {
@@ -207,7 +210,7 @@ function compareClocks(one: string, aheadMs: number, other: string, maxMs: numbe
   );
 }
 
-/** Commits an empty write, which a missing standby would block. The health checks tell of a server that takes none. */
+/** Commits an empty write, which a missing standby would block. The health checks report a server that accepts none. */
 async function probeWrites(db: Database): Promise<Words[]> {
   try {
     const [probed] = await query<{ takesWrites: boolean }>(db, writeProbe, []);

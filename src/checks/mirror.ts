@@ -15,7 +15,10 @@ const veryLateSeconds = 600;
 /** Maximum number of targets to count. A longer backlog needs no exact figure. */
 export const maxCounted = 20_000;
 
-/** SQL: pending reads through their index, however many targets there are. What failed once or twice is put off. */
+/**
+ * SQL: pending reads, found through their index however many targets there are. `is_put_off`: it failed once or twice,
+ * and waits for a retry.
+ */
 export const pending = sql`(
   select *, priority = ${sql.lit(priorities.live)} and due_at > now() and ${isRetrying} as is_put_off
   from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${sql.lit(maxCounted)})`;
@@ -32,7 +35,7 @@ const fillsIn = `${toType('backfill calls')} fills in and proves call history, $
 
 /** Whether everything is mirrored. */
 export const mirrorChecks: Checks = {
-  /** What waits for another credential is told by `reads_refused`. */
+  /** `reads_refused` reports the reads that wait for another credential. */
   mirror_behind: rows(
     sql<{ due: number; since: Date; seconds: number; workers: number }>`
       select count(*)::int as due, min(due_at) as since, extract(epoch from now() - min(due_at))::float8 as seconds,
@@ -77,7 +80,10 @@ export const mirrorChecks: Checks = {
     }),
   ),
 
-  /** Hours that differ from the service's, the newest hours while nothing proves them, and days and texts of before. */
+  /**
+   * Hours that differ from the service's, the newest hours if they aren't proven, and earlier days and texts that
+   * aren't.
+   */
   calls_unproven: [
     rows(
       sql<{ count: number; reason: string | null }>`

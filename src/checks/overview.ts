@@ -242,8 +242,7 @@ async function holdings({ db }: Seen) {
 }
 
 /**
- * The ledger of the last day. `simulated`: the part of `counts` that is of dry runs; `passedCount`: that every gate let
- * pass.
+ * The ledger of the last day. `simulated`: the dry runs among `counts`. `passedCount`: those that every gate let pass.
  */
 async function sends({ db }: Seen) {
   const simulated = await query(

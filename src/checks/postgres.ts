@@ -30,7 +30,7 @@ const connectionsTaken: Told = {
   remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
 };
 
-/** How long a refusal is told after the last one. Of a read-only session: less than an alert must last. */
+/** How long a refused write counts. For a read-only session, less than the time that an alert must last. */
 const diskFullMs = 60_000;
 const readOnlyMs = () => beat.ms(15_000);
 
@@ -44,7 +44,7 @@ export const migrationsMissing: Finding = {
 
 /** Whether Postgres serves. */
 export const postgresChecks: Checks = {
-  // Whoever fails to reach Postgres tells it: nothing can be asked then.
+  // The process that can't reach Postgres reports it, because nothing can be asked then.
   database_unavailable: [],
 
   async connections_short({ db, settings }) {
@@ -65,7 +65,7 @@ export const postgresChecks: Checks = {
            or coalesce(bool_or(read_only_at > now() - ${readOnlyMs()} * interval '1 ms'), false) as "isReadOnly"
        from ops.processes`,
     );
-    // What this process was refused, it may be unable to report.
+    // This process may be unable to report to Postgres what Postgres refused it.
     const refusedFor = (code: typeof refusals.diskFull | typeof refusals.readOnly) =>
       refusedMs(settings.databaseUrl, code) ?? Number.POSITIVE_INFINITY;
     if (seen?.isFull || refusedFor(refusals.diskFull) < diskFullMs) return [diskFull];
@@ -103,7 +103,7 @@ const outages: Readonly<Record<string, Told & { readonly check: string }>> = {
   '53300': { check: 'connections_short', ...connectionsTaken },
 };
 
-/** What to tell, by its SQLSTATE, of an error of a Postgres that can't serve. */
+/** The finding for an error of a Postgres that can't serve, by its SQLSTATE. */
 export const outageOf = (code: string): Finding => ({
   check: 'database_unavailable',
   ...(outages[code] ?? unavailable),

@@ -4,7 +4,7 @@ import { countOf, duration, quantity } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { type Checks, rows } from './check.ts';
 
-/** Seconds after which changes missing in the reports are told. A drain runs every ten, or every 900 while reads are late. */
+/** Reports may lack a change for this many seconds. A drain runs every ten, or every 900 while reads are late. */
 const lateSeconds = 300;
 const veryLateSeconds = 3_600;
 
@@ -15,7 +15,7 @@ const failing = sql`(
 
 /** Whether the reports show what is mirrored. */
 export const reportChecks: Checks = {
-  /** What the reports lack: everything since a while, single days or conversations, or calls of no day. */
+  /** What the reports lack: all recent changes, single days or conversations, or calls without a day. */
   reports_behind: [
     rows(
       sql<{ what: string; since: Date; seconds: number; error: string }>`
@@ -72,7 +72,7 @@ export const reportChecks: Checks = {
     ),
   ],
 
-  /** Other definitions than those of now, or other figures than the service's. */
+  /** Reports by old definitions, and figures that differ from the service's. */
   reports_differ: [
     rows(sql`select from ops.rollup_state where meaning is distinct from ops.rollup_meaning()`, () => ({
       level: 'warning',
@@ -91,7 +91,7 @@ export const reportChecks: Checks = {
       where finished_at is not null and local_date > reporting.local_day(now()) - 8
       group by 1 order by 1 desc`,
       ({ isOfStatus, count, days, newest }) => ({
-        // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
+        // Direction and status are specified. Whether a search by user or queue finds what the legs show isn't.
         level: isOfStatus ? 'warning' : 'notice',
         sentence: `Figures of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} that differ from the service’s own, although the calls were read again: ${quantity(count)} on ${countOf(days, 'day')}.`,
         remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 of each figure. This ends a week after their day.`,

@@ -19,9 +19,9 @@ interface CommandNeeds {
 export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
 
 /**
- * The settings of a command, from the environment. What that lacks comes from a running `trunkline start` with the same
+ * The settings of a command, from the environment. Missing ones come from a running `trunkline start` with the same
  * DATA_DIR, unless the environment names another database or service: the database of one account is never combined
- * with the API of another. `tell` is given the sources, for people. Rejects with a SettingsError.
+ * with the API of another. `tell` gets the sources, to print them. Rejects with a SettingsError.
  */
 export async function commandSettings(
   needs: CommandNeeds = {},

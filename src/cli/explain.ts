@@ -19,7 +19,7 @@ import { openDatabase } from './environment.ts';
 import type { Output } from './output.ts';
 import { readStanding } from './rules.ts';
 
-/** What each rule makes of a text or call, and did about it. */
+/** What each rule decides about a text or call, and what it did. */
 export async function explainRules(which: string): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;

@@ -4,7 +4,9 @@ import { toTheSecond } from '../shared/format.ts';
 import { openContext } from './environment.ts';
 import type { Output } from './output.ts';
 
-/** Begins to recover from a restored back-up, as a process does that notices one. Running workers do the rest. */
+/**
+ * Begins the recovery from a restored back-up. A process that notices one does the same. Running workers do the rest.
+ */
 export async function restored(): Promise<Output> {
   await using context = await openContext('restored');
   const span = await recoverLostWrites(context.database.db);

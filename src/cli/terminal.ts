@@ -67,7 +67,7 @@ export function printNote(text: string, stream: Stream = process.stderr): void {
 const lineEveryMs = 5_000;
 
 /**
- * Tells the progress of a long command, by a line every five seconds. `share` is the completed fraction, from 0 to 1;
+ * Prints the progress of a long command, a line every five seconds. `share` is the completed fraction, from 0 to 1;
  * `count` is what this run has done.
  */
 export function createProgress(unit: string, stream?: Stream): (share: number, count: number) => void {

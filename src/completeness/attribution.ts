@@ -14,7 +14,7 @@ import { secondOf } from './coverage/listing.ts';
  * hour later. Differences that remain are kept in ops.attribution_days.
  */
 
-/** About so many requests for one round of a day; days back in which a day is asked; calls that a difference names. */
+/** Requests in one round of a day, roughly; how many days back are asked; how many calls a difference lists. */
 const [maxRequests, maxDays, maxCalls] = [200, 7, 100];
 /** A name that doesn't exist: a service that lists calls for it ignores the filter. */
 const unusedName = 'trunkline-nobody';

@@ -50,7 +50,7 @@ export function openPool(
   return pool.on('error', () => undefined);
 }
 
-/** SQLSTATEs of refused writes that are told. */
+/** SQLSTATEs of refused writes that alerts report. */
 export const refusals = { diskFull: '53100', readOnly: '25006' } as const;
 const refusedAt = new Map<string, number>();
 

@@ -65,8 +65,9 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 /**
  * Creates or replaces missing and changed views, including the views that depend on them, and drops views that this
  * release doesn't have. All in one transaction; many processes may run it at once. Returns the created views and keeps
- * grants. Drops a view first only if its columns changed in another way than by new ones at the end, so objects of
- * others can usually depend on it. Throws `ViewsBlocked` if such an object depends on a view that has to be dropped.
+ * grants. Replaces a view in place if it only has new columns at its end, so objects of others can usually depend on
+ * it. Drops it first if its columns changed in any other way. Throws `ViewsBlocked` if such an object depends on a view
+ * that has to be dropped.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());

@@ -34,7 +34,7 @@ export async function awaitApproval(tx: Transaction, { sendId, state, limits }: 
   return 'awaiting';
 }
 
-/** Adds a step to the run of the rule that tells a target that the text waits. */
+/** Adds a step to the rule's run, to notify a target that the text waits for approval. */
 async function tell(tx: Transaction, sendId: string, target: string | undefined): Promise<void> {
   if (target === undefined) return;
   await query(

@@ -38,7 +38,7 @@ export function listWaiting(db: Database | Transaction, limit: number): Promise<
   );
 }
 
-/** How many numbers wait. */
+/** How many numbers wait for a decision. */
 export async function countWaiting(db: Database | Transaction): Promise<number> {
   const [row] = await query(
     db,

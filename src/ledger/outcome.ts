@@ -173,7 +173,7 @@ async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Sen
   return others.length > 0;
 }
 
-/** Grows with every try without effect, whether or not the try counts. */
+/** Milliseconds before the next request. They grow with every request that had no effect. */
 async function retryWait(tx: Transaction, { timing }: Ledger, { sendId }: Send, askedMs?: number): Promise<number> {
   const [row] = await query(
     tx,

@@ -125,7 +125,7 @@ export async function releaseSuperseded(tx: Transaction, { line, number }: Pair)
 
 const maxThreads = 20;
 
-/** The same for all threads, including those whose successor never reserved. */
+/** Releases the reservations of superseded sends in all threads, also where the successor never reserved. */
 export async function releaseAllSuperseded({ db }: { readonly db: Database }): Promise<void> {
   const threads = await query(
     db,

@@ -90,8 +90,8 @@ export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', '
   and dispatched_at > now() - interval '48 hours'`;
 
 /**
- * Does the same for all sends with a mirrored text of the same words in their thread. If another send has answered the
- * same call since, a refused send stays as it is: only one of them may be SENT.
+ * Looks for the message of each send whose thread has a new text of the same words, and settles the send if it's found.
+ * Skips a send if another one has answered the same call since: only one of them may be SENT.
  */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
   const found = await query(
@@ -168,14 +168,20 @@ function findMatches(
   );
 }
 
-/** By the service's clock. However far that clock is behind, an answer is later than its trigger. */
+/**
+ * The earliest time of its message, by the service's clock. Even if that clock is behind, an answer is later than its
+ * trigger.
+ */
 function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
   const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
   const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
   return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));
 }
 
-/** By the service's clock. A trigger later than its plan shows the minimum by which that clock is ahead. */
+/**
+ * The latest time of its message, by the service's clock. If the trigger is later than the plan, that clock is ahead by
+ * at least the difference.
+ */
 function latest({ trigger, plannedAt, dispatchedAt }: Pick<Send, 'trigger' | 'plannedAt' | 'dispatchedAt'>): number {
   const aheadMs = Math.max(0, trigger.at.getTime() - plannedAt.getTime());
   return (dispatchedAt?.getTime() ?? Number.NaN) + aheadMs + laterMs;

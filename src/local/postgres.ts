@@ -59,7 +59,7 @@ export async function startPostgres(options: PostgresOptions) {
   // The types of the driver lack it.
   (client as Client & { unref(): void }).unref();
   let isStopping = false;
-  // A process that can't wait for the end of its server leaves it ending, not running.
+  // A process that exits can't wait for its server, so it only asks the server to stop.
   const onExit = () => process.kill(pid, 'SIGINT');
   process.once('exit', onExit);
   client.once('end', async () => {
@@ -78,7 +78,7 @@ export async function startPostgres(options: PostgresOptions) {
   };
   return {
     url: urlOf(cluster, port, owner),
-    /** The same without a password, for psql and other libpq programs, which read it from a file. */
+    /** The address without a password, for psql and other libpq programs, which read the password from a file. */
     passfileUrl: `postgres://${owner}@127.0.0.1:${port}/${databaseName}?passfile=${pathInUrl(cluster.passfile)}`,
     superuserUrl: urlOf(cluster, port, superuser),
     port,

@@ -3,7 +3,7 @@ import { type DeclaredTarget, isLoopback } from '../../config/settings.ts';
 import { openAgent, proxyOf } from '../shared/proxy.ts';
 import { faultOf } from './faults.ts';
 
-/** What alerts and rules tell people and systems. */
+/** A message of alerts or rules, for people and systems. */
 export interface Message {
   /** The same in every attempt: a receiver recognizes a repeated message by it. */
   readonly id: string;
@@ -46,7 +46,7 @@ function signed({ id: own, event: { type, data } }: Message, secret: string) {
   };
 }
 
-/** Words of others must not mention a group: Slack reads `<!channel>`, Mattermost and Discord plain words. */
+/** Quoted words must not notify a whole group. In Slack `<!channel>` does, in Mattermost and Discord a plain `@all`. */
 function escaped(text: string): string {
   const { '&': and, '<': less, '>': more } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text
@@ -97,7 +97,7 @@ async function sendMail({ smtpUrl, to, from }: MailTarget, message: Message, sig
   // Loaded on demand: most processes send no e-mail.
   const { createTransport } = await import('nodemailer');
   const url = new URL(smtpUrl);
-  // Nodemailer names no port of its own to a proxy.
+  // For a proxy, Nodemailer has no default port.
   url.port ||= url.protocol === 'smtps:' ? '465' : '587';
   const transport = createTransport({
     url: url.href,

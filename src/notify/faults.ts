@@ -50,16 +50,16 @@ const words: Readonly<Record<string, string>> = {
 
 interface Failure {
   readonly code?: unknown;
-  /** Of Nodemailer: the code of Node below its own, the command, and the answer's number. */
+  /** Of Nodemailer's errors: the code of the error below, the SMTP command, and the status of the answer. */
   readonly originalCode?: string;
   readonly command?: string;
   readonly responseCode?: number;
 }
 
-/** These are of whoever is connected first, which may be a proxy. */
+/** Errors of the first connection, which may be to a proxy. */
 const ofConnection = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** The error to throw for one of a connection to `url`: what `who` does, and a number or a code. */
+/** Turns the error of a request to `url` into a sentence about `target` or the proxy, with a status or a code. */
 export function faultOf(target: string, url: string, { code, originalCode, command, responseCode }: Failure): Error {
   const codes = [originalCode, `${code} ${command}`, code].map(String);
   const who = proxyOf(url) !== undefined && codes.some((each) => ofConnection.test(each)) ? 'the proxy' : target;

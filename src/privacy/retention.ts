@@ -114,7 +114,7 @@ const contents: readonly Content[] = [
 
 /** Removes the content that is older than RETENTION_DAYS, and deliveries that are older than the shortest of these. */
 export function createRetention({ db, log, days }: { db: Database; log: Log; days: RetentionDays }) {
-  /** Up to where each content was removed, less a day: the clocks of the writing processes may differ. */
+  /** Up to when each content was removed, minus a day, because the clocks of the writers may differ. */
   const removedUntil = new Map<Content, string>();
 
   async function removeExpired(removed: Record<string, number>, signal: AbortSignal): Promise<void> {

@@ -5,12 +5,12 @@ import type { TimeRange } from '../shared/time-range.ts';
 import { markEverything } from './rebuild.ts';
 import { holdSteps } from './rollups/steps.ts';
 
-/** The first day of which the hours are written down: no call or text is older. */
+/** The first day whose hours are stored: no call or text is older. */
 const firstDay = '2000-01-01';
-/** Years ahead of this one of which they are, so that no process runs longer than they reach. */
+/** For how many years after this one hours are stored: no process runs longer. */
 const yearsAhead = 2;
 
-/** The first day of which they aren't. */
+/** The first day whose hours aren't stored any more. */
 const endDay = () => `${new Date().getUTCFullYear() + yearsAhead + 1}-01-01`;
 
 /** When a schedule is open in all these years. */
@@ -73,7 +73,9 @@ function wantedBy(hours: Calendars) {
   };
 }
 
-/** Whether hours differ from those in use: none, only hours to come, or some that calls and texts have met. */
+/**
+ * Which of the hours in use change: none, only future ones, or also past ones, in which there may be calls and texts.
+ */
 async function changesBy(tx: Transaction, wanted: Wanted): Promise<'none' | 'future' | 'past'> {
   const differing = (table: keyof Wanted) => {
     const [held, given] = [sql`select * from ${sql.table(`reporting.${table}`)}`, sql`select * from ${wanted[table]}`];

@@ -67,7 +67,7 @@ export async function isSameZone(db: Database, timeZone: string): Promise<boolea
 
 const unknownZone = '22023';
 
-/** What is wrong with a TIME_ZONE of which that doesn't hold, following its name, and what to do. */
+/** What is wrong with a TIME_ZONE that isn't the same zone, as the end of a sentence, and what to do. */
 export const otherZone = {
   fault: 'is unknown to Postgres, or has other hours there.',
   remedy: 'Set TIME_ZONE to the name of a place that Postgres knows, such as America/New_York.',

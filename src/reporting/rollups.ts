@@ -63,7 +63,7 @@ export async function drainBehindMirror(db: Database, signal: AbortSignal): Prom
   await drainRollups(db, { signal, goesOn });
 }
 
-/** Whether nothing waits, so that the rollups are as of now: mostly so, and one statement tells. */
+/** Whether no change waits, so the rollups are up to date. They mostly are, and one statement finds out. */
 async function areEven(db: Database): Promise<boolean> {
   const rows = await query(
     db,

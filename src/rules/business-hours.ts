@@ -33,7 +33,7 @@ export function hoursOf(calendars: Calendars, line: string): BusinessHours {
   return calendars.offices.find(({ lines }) => lines.includes(line)) ?? calendars;
 }
 
-/** The hours of a local day that is special; undefined for one that has those of its weekday. */
+/** The hours of a special day; undefined for a day with the usual hours of its weekday. */
 export function specialHours({ days }: BusinessHours, date: string): readonly Opening[] | undefined {
   return days.get(date) ?? days.get(date.slice(5));
 }
@@ -74,7 +74,7 @@ export function localTime(at: Date, timeZone: string): { readonly date: string; 
  */
 export function instantOf(date: string, minutes: number, timeZone: string): Date {
   const wall = Date.parse(`${date}T00:00:00Z`) + minutes * minuteMs;
-  // With the offset before and after a change on that day; the earlier instant that shows this time wins.
+  // Tries the offsets before and after a change on that day. The earlier instant that shows this time wins.
   const candidates = [wall - dayMs, wall + dayMs].map((near) => wall - offsetAt(new Date(near), timeZone));
   if (candidates[0] === candidates[1]) return new Date(candidates[0] ?? wall);
   const right = candidates.filter((each) => each + offsetAt(new Date(each), timeZone) === wall).sort((a, b) => a - b);

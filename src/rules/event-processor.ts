@@ -89,7 +89,7 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
   }
 }
 
-/** The same for threads that have become idle. */
+/** Evaluates the rules on threads that have become idle, until none is left. */
 export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
   let isMore = context.mode !== 'off';
   while (isMore && !signal.aborted) {

@@ -40,7 +40,8 @@ const latestToRead = sql`
   order by second desc limit 2`;
 
 /**
- * Rules ask whether we have talked since an unanswered call. If it was mirrored late, it waits for later pending calls.
+ * Rules ask whether we have talked with the caller since. So an unanswered call that was mirrored late waits until
+ * later calls are mirrored too.
  */
 const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and ${isNew}
   and happened_at < noted_at - interval '30 seconds'

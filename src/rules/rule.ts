@@ -44,7 +44,7 @@ export type Step = StepWith<Template, readonly string[] | undefined>;
 /** A step with its texts rendered, and with the facts themselves. */
 export type Action = StepWith<string, object>;
 
-/** The target in NOTIFY_TARGETS that a step tells something. */
+/** The target in NOTIFY_TARGETS that a step notifies. */
 export function targetOf(step: Step | Action): string | undefined {
   return step.kind === 'notify' || step.kind === 'webhook' ? step.to : undefined;
 }
@@ -127,10 +127,7 @@ export interface RuleSet {
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
   readonly replies: readonly SampleReply[];
-  /**
-   * Lines that replies are sent from, that offices have and that conditions compare: to be checked against the
-   * directory.
-   */
+  /** Lines that replies, offices and conditions name: to be checked against the directory. */
   readonly lines: readonly NamedLine[];
   /** Targets that its steps name, to be checked against NOTIFY_TARGETS. */
   readonly targets: readonly NamedTarget[];

@@ -16,7 +16,7 @@ export interface Idle {
   readonly isBusiness: boolean;
 }
 
-/** The same for equal idle times. */
+/** A key for an idle time. Equal idle times have the same key. */
 export function idleKey({ seconds, isBusiness }: Idle): string {
   return `${seconds}${isBusiness ? ' business' : ''}`;
 }

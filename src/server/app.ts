@@ -41,9 +41,9 @@ const limits = {
 };
 
 /**
- * Serves the routes that `register` adds, at the path that `routed` makes of an address. Whoever registers a route that
- * needs a body brings its parser, so an unknown address is answered before a body is read. Requests are counted, not
- * logged, so no token, body or URL reaches the log. Rejects if HOST or the port can't be bound.
+ * Serves the routes that `register` adds, at the path that `routed` makes of an address. A route that needs a body
+ * registers its own parser, so an unknown address is answered before a body is read. Requests are counted, not logged,
+ * so no token, body or URL reaches the log. Rejects if HOST or the port can't be bound.
  */
 export async function listen(
   {

@@ -17,7 +17,7 @@ export class BadAddress extends WrongUse {
   }
 }
 
-/** What is said of an error that is neither the reader's nor the database's. */
+/** The sentence for an error that is neither the reader's nor the database's. */
 const faultSentence = 'This is a fault of Trunkline: the log of this process has the error.';
 const awaySentence = 'Postgres does not answer: see that it runs and that DATABASE_URL is right.';
 
@@ -45,7 +45,7 @@ export function createErrorHandler(log: Log) {
     const { url: path } = request.routeOptions;
     if (told.sentence === faultSentence && failures.count(`${path} ${(error as Error).message}`) === 1)
       log.error({ err: error, method: request.method, path }, 'A request could not be answered');
-    // A sender of a body that is too large hears so, if it reads the answer only after it has sent everything.
+    // Keeps the connection open: a sender of too large a body may read the answer only after it has sent everything.
     return sendSentence(request, reply.code(told.status).removeHeader('connection'), told.sentence);
   };
 }

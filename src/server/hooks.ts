@@ -120,8 +120,8 @@ function isOneOf(tokens: readonly Buffer[], given: string): boolean {
 }
 
 /**
- * Opens a body that is sent as gzip. One that can't be opened is returned unchanged, so that it can be stored. Throws
- * what answers 413. Synchronous on purpose: many small bodies that open to large ones can't add up in memory.
+ * Decompresses a gzip body. Returns a broken one unchanged, so that it can be stored. Throws an error with status 413
+ * for one that is too large. Synchronous on purpose: only one decompressed body at a time takes memory.
  */
 function decoded(body: Buffer, encoding: string | undefined): Buffer {
   try {

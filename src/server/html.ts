@@ -22,7 +22,7 @@ export function withCode(sentence: string): Html {
   return html`${sentence.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
-/** A text that a form sends back as it is: only what is markup is escaped, and nothing is made visible. */
+/** A text that a form sends back unchanged. Escapes markup, but leaves invisible characters as they are. */
 export function verbatim(text: string): Html {
   return { markup: escaped(text) };
 }

@@ -27,8 +27,8 @@ export function serveAssets(app: FastifyInstance): void {
 }
 
 /**
- * Of what only whoever signed in may see: nobody stores it. Browsers run our script, use our style, play our media, and
- * nothing else. No other page can frame it. Forms must send an Origin, without which actions are refused.
+ * Headers of pages that need a sign-in. Nobody stores such a page. Browsers run our script, use our style, play our
+ * media, and nothing else. No other page can frame it. Forms must send an Origin, without which actions are refused.
  */
 export const privately = {
   'cache-control': 'no-store',
@@ -49,7 +49,7 @@ export interface Page {
   /** The title with markup. */
   readonly heading?: Html;
   readonly about?: Html | string | false | undefined;
-  /** The path of its entry in the menu. Without one, the page has no menu: for whoever hasn't signed in. */
+  /** The path of its entry in the menu. Without one, the page has no menu: for people who haven't signed in. */
   readonly current?: string | undefined;
   /** What an action that led here has done. */
   readonly done?: string | undefined;

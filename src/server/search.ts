@@ -41,7 +41,7 @@ const shown = {
 };
 
 /**
- * The threads and calls of whoever has this number; or, if nobody has, a number with these digits; or a name with these
+ * The threads and calls of this number. If nobody has it: of the numbers with these digits, or the names with these
  * words.
  */
 async function findCustomers(pages: Pages, typed: string): Promise<Table> {
@@ -67,7 +67,7 @@ const among = (numbers: readonly string[]) => sql`select distinct number from (
     union all select external_number from warehouse.calls where external_number = any(${numbers})
     union all select number from warehouse.contacts where number = any(${numbers})) known`;
 
-/** The digits as somebody remembers them: it reads the number of every customer. */
+/** Numbers that contain these digits. Reads the number of every customer. */
 const having = (digits: string) => sql`select number from (
     select number, last_message_at as at from warehouse.sms_conversations where participants_key = '' and deleted_at is null
     union all select number, null from rollups.contacts union all select number, null from warehouse.contacts) known

@@ -24,7 +24,7 @@ import type { EntityRead, ReadResult } from './read-result.ts';
  * A function that writes also computes what follows from its write, and hands that to `follow`. `following` records it:
  * triggers of rules (`ops.rule_events`), and days whose reports changed (`ops.rollup_markers`, `ops.send_markers`).
  * Finishing makes the follow-up reads due, such as the recordings of a call. After the commit, the notifier enqueues
- * them. No trigger of Postgres does anything.
+ * them. Postgres has no triggers for this.
  */
 
 /** A read to write and to finish in one transaction. */

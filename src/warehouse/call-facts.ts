@@ -42,7 +42,7 @@ export interface CallColumns extends Parties {
   readonly hasLegs: boolean;
 }
 
-/** The same for one of its legs. */
+/** The columns of a leg that the facts of its call depend on. */
 export interface LegColumns extends Parties {
   readonly ordinal: number;
   readonly status: string | null;

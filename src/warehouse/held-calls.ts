@@ -148,7 +148,7 @@ export function callColumns(row: JsonRow): CallColumns {
   };
 }
 
-/** The same for `warehouse.call_legs`. */
+/** Reads the row of a leg from `warehouse.call_legs`. */
 export function legColumns(row: JsonRow): LegColumns {
   return {
     ...partiesIn(row),

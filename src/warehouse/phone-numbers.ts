@@ -88,9 +88,9 @@ interface TypedOptions {
 }
 
 /**
- * Reads one phone number as people and spreadsheets write it, at every door: normalised like the service does. Refuses
- * what may be another number than was meant. `orShortCode` allows 4 to 6 digits too; `orUnassigned` numbers that nobody
- * can have, which a caller can show and the mirror then holds.
+ * Reads one phone number as people and spreadsheets write it, and normalises it like the service. Everything that takes
+ * a typed number uses this. Refuses a text that may mean another number. `orShortCode` allows 4 to 6 digits too;
+ * `orUnassigned` numbers that nobody can have, which a caller can show and the mirror then holds.
  */
 export function typedNumber(typed: string, options: TypedOptions = {}): TypedNumber {
   const found = readTyped(typed, options);
@@ -125,7 +125,9 @@ function readTyped(
 
 const threeDigitAreas = '2(?:2[0-13]|3[067]|49|6[01346]|80|9[1789])|3(?:36|4[1-358]|5[138]|6[24]|7[069]|8[013578])';
 
-/** Mobile numbers that are written with and without a digit, and how: the first form is the usual one. */
+/**
+ * Countries whose mobile numbers are written with and without an extra digit, and how. The first form is the usual one.
+ */
 const writtenTwice: readonly { readonly pattern: RegExp; readonly forms: readonly string[] }[] = [
   // Mexico: 1 until 2019.
   { pattern: /^521?(\d{10})$/, forms: ['52$1', '521$1'] },

@@ -2,7 +2,7 @@ import { foldText, readPhrases } from './phrases.ts';
 
 /** The longest words around a quotation, and around a thing. */
 const maxLength = 100;
-/** What ends a quotation, by its first character. */
+/** The sign that ends a quotation, by the one that begins it. */
 const ends: Readonly<Record<string, string>> = {
   ...{ '“': '”', '”': '”', '„': '“”', '"': '"', '«': '»', '»': '«', '「': '」', '『': '』', '‘': '’', "'": "'" },
 };

@@ -29,7 +29,7 @@ interface RuleEvent {
   readonly key: string;
   /** Undefined: now. */
   readonly at?: Moment;
-  /** The time by which an event is old. Null: unknown, so only history counts as old. */
+  /** The time that decides whether an event is too old. Null: unknown; then only an event of history is. */
   readonly happenedAt: Moment;
 }
 

@@ -36,7 +36,7 @@ export function fields<const S extends Shape>(shape: S): Field<Entity<S>> {
   return reader(shape, {});
 }
 
-/** The same where the specification leaves the object open: unknown keys are expected. */
+/** Makes a reader for objects that the specification leaves open: unknown keys are expected. */
 export function openFields<const S extends Shape>(shape: S): Field<Entity<S>> {
   return reader(shape, { isOpen: true });
 }
@@ -116,7 +116,7 @@ export function requiredRows<T>(value: unknown, entity: Field<T>, report: Report
   throw new UnreadableData(`a row of \`${where}\` is no object with its id`);
 }
 
-/** Reads data that is such a list. */
+/** Reads data that is a list, by {@link requiredRows}. */
 export function listOf<T>(where: string, entity: Field<T>): Read<readonly T[]> {
   return (data, report) => requiredRows(data, entity, report, where);
 }

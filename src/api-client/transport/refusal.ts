@@ -26,7 +26,7 @@ const statuses: Record<number, ErrorCode> = {
 /**
  * The error for an answer that isn't 2xx (section 7). The envelope's `type` decides. Without the envelope a proxy may
  * have answered: a 404 then doesn't prove absence, nor a 403 a missing permission. Refusals that section 7 lists had no
- * effect. For a send, no error with a whole envelope had an effect, 4xx and 5xx alike.
+ * effect. For a send, any error with a whole envelope proves that nothing was sent, 4xx or 5xx.
  */
 export function refusal(
   { name: operation, isBilled }: Pick<Operation<unknown>, 'name' | 'isBilled'>,

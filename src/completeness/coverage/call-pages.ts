@@ -74,7 +74,7 @@ export async function mirrorRange(
   return { ...listing, changed };
 }
 
-/** The starts, in Unix seconds, of those of these calls to which no target refers. The mirror lacks them. */
+/** The starts, in Unix seconds, of calls that the mirror lacks and to which no target refers. */
 async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Promise<number[]> {
   if (calls.length === 0) return [];
   const rows = await query<{ key: string }>(

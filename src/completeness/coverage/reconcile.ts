@@ -80,7 +80,7 @@ export function createReconciler(deps: ReconcileDeps) {
         await closeGap(db, gap);
         log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
       } catch (error) {
-        // Goes on with the next gaps, which are claimed too.
+        // The loop continues: the next gaps are claimed too.
         await failGap(db, gap, error);
         signal?.throwIfAborted();
         if (!(error instanceof ServiceError))

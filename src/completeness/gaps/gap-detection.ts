@@ -88,7 +88,7 @@ export function createGapDetection(deps: GapDetectionDeps) {
     async compareUnread(signal?: AbortSignal): Promise<void> {
       if ((await polledReads()) === undefined) await compare(signal, undefined);
     },
-    /** The same for texts that no webhook announces: missing texts are searched for at once. */
+    /** Compares unread counts where no webhook announces texts: missing texts are searched for at once. */
     pollUnread: async (signal?: AbortSignal) => compare(signal, await polledReads()),
   };
 }

@@ -3,9 +3,9 @@ import { deliveryMap, isOpenAt, reachedNobody, replaceRows, scheduleOf, senderKi
 import type { Span } from './steps.ts';
 
 /**
- * The missed calls whose return may change with a span of calls: those that began in it, those whose return or first
- * conversation has been in it, and (unless `isAlone`) those up to a callback window earlier whose callers were in touch
- * in it.
+ * The missed calls whose return may change if the calls of a span do. They began in the span, or their recorded return
+ * or first conversation lies in it. Unless `isAlone`, also those of the callback window before it, if their caller
+ * called or was called in the span.
  */
 export async function missedByCalls(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
   return ids(
@@ -51,7 +51,7 @@ async function ids(tx: Transaction, text: string, parameters: readonly unknown[]
   return rows.map((row) => row.call_id);
 }
 
-/** Missed calls for which this moment has been in the span until now. */
+/** Missed calls whose stored `moment` lies in the span. */
 function heldWith(moment: string): string {
   return `select r.call_id from rollups.missed_call_returns r where r.${moment} >= $1 and r.${moment} < $2`;
 }

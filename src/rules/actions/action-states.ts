@@ -226,9 +226,8 @@ const isClaimed = ({ runId, ordinal, claim }: Claim) =>
   sql`run_id = ${runId} and ordinal = ${ordinal} and state = 'waiting' and claimed_until = ${claim}::timestamptz`;
 
 /**
- * Records that a request leaves now, and whether it carries a note or tells a target something. False if the claim has
- * expired or would expire during the request: another process may then perform the action, so the request must not
- * leave.
+ * Records that a request leaves now, and whether it carries a note or notifies a target. False if the claim has expired
+ * or would expire during the request: another process may then perform the action, so the request must not leave.
  */
 export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolean): Promise<boolean> {
   const begun = await query(
@@ -281,7 +280,7 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
 }
 
 /**
- * Ends waiting steps that may have been performed without a record in the database. Steps that only tell somebody are
+ * Ends waiting steps that may have been performed without a record in the database. Steps that only notify somebody are
  * performed, perhaps again.
  */
 export async function dropWaitingActions(tx: Transaction, reason: string): Promise<void> {

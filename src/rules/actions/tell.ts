@@ -110,7 +110,7 @@ function contentOf({ argument, rule, trigger, triggerAt }: ClaimedAction): Omit<
   return { paragraphs: [], event: { type: 'rule.matched', data } };
 }
 
-/** The same for every attempt at a step on a trigger, also after a database was restored. */
+/** The id of a step's message: the same for every attempt on a trigger, also after a database was restored. */
 function messageId({ rule, trigger, ordinal }: ClaimedAction): string {
   return hash('sha256', JSON.stringify([rule, trigger.kind, trigger.key, ordinal])).slice(0, 32);
 }

@@ -133,7 +133,7 @@ function namesIn(
   return { users, lines, targets };
 }
 
-/** The replies, and warnings of meanings that their texts probably don't intend. */
+/** The replies. Adds warnings about texts that probably mean something else than intended. */
 function repliesIn(
   written: readonly WrittenRule[],
   rules: readonly Rule[],
@@ -151,7 +151,7 @@ function repliesIn(
     const text = step.text.render(sample);
     const [segments, costly] = [maxSegments(text), outsideGsm(text)];
     const fewer = maxSegments(costly.reduce((rest, each) => rest.replaceAll(each, '-'), text));
-    // With more of them, the text is in another script, which nobody means to replace.
+    // A text with more such characters is in another script, and nobody would replace them.
     if (fewer < segments && costly.length <= 5) {
       const message = `${costly.join(' ')} makes ${segments} segments of what would be ${fewer}.`;
       warn(costly[0] ?? '', message, `Write plain quotes, dashes and dots (" ' - ...), and no emoji.`);

@@ -136,7 +136,7 @@ export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'
   };
 }
 
-/** Days before the end of the dated holidays from which on a warning says so. */
+/** How many days before the end of the dated holidays a warning begins. */
 const holidaysEndDays = 30;
 
 /** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they don't. */

@@ -122,7 +122,7 @@ async function pastIdleTriggers(
 /** The people whom triggers are about: limits count only what rules did to them. */
 export function peopleOf(tx: Transaction, triggers: readonly Trigger[]): Promise<Pick<Pair, 'number'>[]> {
   const ids = [...new Set(triggers.map(({ key }) => key.split('/', 1)[0] ?? ''))];
-  // A conversation can have the id of a transcript: one more person does no harm.
+  // A conversation and a transcript can have the same id. One person too many does no harm.
   const numeric = sql`any(${ids.filter((id) => /^\d{1,18}$/.test(id))}::bigint[])`;
   return query(
     tx,

@@ -15,7 +15,7 @@ export interface SimulationOptions extends TimeRange<Date> {
   readonly onProgress?: (done: number, of: number) => void;
 }
 
-/** What the figures leave out, told to their readers. */
+/** What the figures leave out, for their readers. */
 export const simulationLimits =
   'Each text and call is judged as the history has it: what the rules would have said counts for limits and cost, but changes no later fact, silence or reply.';
 

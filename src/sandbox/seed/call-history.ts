@@ -123,7 +123,7 @@ function durationOf(legs: readonly Leg[]): number {
   return legs.reduce((sum, leg) => sum + leg.ringSeconds + leg.talkSeconds, 0);
 }
 
-/** The legs of an inbound call that takes a given way, each from where the one before led. */
+/** The legs of an inbound call on a given way. Each begins where the one before ended. */
 function orderedLegs({ random, directory }: Source, caller: Endpoint, way: NonNullable<CallOptions['legs']>): Leg[] {
   const legs: Leg[] = [];
   const group = random.pick(directory.groups);

@@ -43,8 +43,8 @@ export async function aboveRules(pages: Pages, view: View, query: Parameters): P
 }
 
 /**
- * The rules in force, each with its days in the span of an address, whole days; a text counts on the day it was
- * planned.
+ * The rules in force, each with its figures for the days in the span of an address. A day counts as a whole, and a text
+ * on the day it was planned.
  */
 function inForceIn(query: Parameters, zone: string) {
   const dayEnd = sql`(reporting.day_start(o.local_date + 1) - interval '1 microsecond')`;

@@ -57,7 +57,10 @@ export interface Report {
   readonly choices: readonly { readonly name: string; readonly sql: string }[];
   readonly sql: string;
   readonly hasPeriod: boolean;
-  /** What it reads, by the views that it names: this says how complete it is, and what can still rise. */
+  /**
+   * What it reads, derived from the views that it names. So its page knows how complete the figures are, and which can
+   * still rise.
+   */
   readonly isOf: Readonly<Record<'calls' | 'texts' | 'returns', boolean>>;
   readonly fault?: Fault;
 }

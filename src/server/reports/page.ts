@@ -28,7 +28,7 @@ const small: Size = { width: 330, height: 110, isSmall: true };
 export interface Now {
   readonly today: string;
   readonly zone: string;
-  /** The first day of which calls were proven complete. Null: none. */
+  /** The first day whose calls were proven complete. Null: none. */
   readonly callsFrom: string | null;
   /** The first day with a text. Null: none. */
   readonly textsFrom: string | null;
@@ -200,7 +200,9 @@ function table(
 ${(isCut || shown.length < held.length) && html`<p class="note">The first ${shown.length} rows; the CSV has more.</p>`}`;
 }
 
-/** A template with its values: `[call|calls]` after one that is 1 is the first word. Undefined if none is known. */
+/**
+ * A template filled with its values. After the value 1, `[call|calls]` becomes `call`. Undefined if no value is known.
+ */
 function filled(template: Template, values: readonly Value[]): string | undefined {
   const left = values.values();
   let isOne = false;
@@ -256,7 +258,9 @@ function pastWords(report: Report, past: Told['past'], period: Period, now: Now)
   return `${name} ${!past || past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
 }
 
-/** The first day of which what a report counts is held. Null: none. Undefined: it counts neither calls nor texts. */
+/**
+ * The first day whose calls or texts, as the report counts them, are held. Null: none. Undefined: it counts neither.
+ */
 export function heldFrom({ isOf }: Pick<Report, 'isOf'>, { callsFrom, textsFrom }: Now): string | null | undefined {
   const firsts = [...(isOf.calls ? [callsFrom] : []), ...(isOf.texts ? [textsFrom] : [])];
   return firsts.includes(null) ? null : firsts.toSorted().at(-1);

@@ -36,7 +36,7 @@ export function periodOf(query: Parameters, today: string): Period {
   return { from: dayAfter(to, 1 - Number(days)), to };
 }
 
-/** A day so many days later. What is no day, such as `infinity`, stays as it is. */
+/** A day so many days later. Anything else, such as `infinity`, stays unchanged. */
 export function dayAfter(day: string, days: number): string {
   const moment = Date.parse(day) + days * dayMs;
   return Number.isNaN(moment) ? day : new Date(moment).toISOString().slice(0, 10);

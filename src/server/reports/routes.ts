@@ -16,7 +16,7 @@ import { heldFrom, type Now, renderReport, renderStart, type Told } from './page
 import { before, finished, type Period, periodOf } from './period.ts';
 
 const cookbook = fileURLToPath(new URL('../../../config/cookbook', import.meta.url));
-/** Of a page, and of each figure of the start page: a slow one must not hold up the others. */
+/** Limits of the query of a page, and of each figure of the start page: a slow figure must not delay the others. */
 const limits = { page: { limit: 5_000, timeoutMs: 5_000 }, figure: { limit: 5_000, timeoutMs: 2_000 } };
 
 interface Route {
@@ -93,7 +93,7 @@ export function registerReports(
 
 const selectDay = `select reporting.local_day(now())::text as today, time_zone as zone from reporting.params`;
 
-/** What is held at all; and of a period, the hours of calls that aren't proven complete. */
+/** Since when calls and texts are held; and the hours of a period whose calls aren't proven complete. */
 const selectHeld = `
   with first as materialized (
     select min(from_at) as at from ops.coverage where stream = 'calls' and state = 'proven'

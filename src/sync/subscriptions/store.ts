@@ -93,7 +93,7 @@ export const checkSeconds = 30;
 
 /** Deliveries may be lost after so many seconds without a check. Short outages of the service only delay checks. */
 const uncheckedSeconds = 150;
-/** The same for the first check of a process: a running receiver would have checked within `checkSeconds`. */
+/** For the first check of a process, fewer seconds: a running receiver would have checked within `checkSeconds`. */
 const unreceivedSeconds = 45;
 
 /** How the events of a stream are announced. */
