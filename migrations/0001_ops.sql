@@ -170,7 +170,7 @@ create table ops.coverage (
   stream text not null, -- calls.
   from_at timestamptz not null, -- A whole hour, UTC.
   to_at timestamptz not null, -- Exclusive.
-  -- proven: the service listed as many calls as it reports, and all are mirrored. differs, failed: the last comparison.
+  -- proven: the service listed as many calls as it reports, and all are mirrored. differs, failed: the result of the last comparison.
   state text not null default 'waiting' check (state in ('waiting', 'proven', 'differs', 'failed')),
   reported_count integer, -- Distinct calls that the service listed.
   held_count integer, -- Mirrored and not deleted.

@@ -4,8 +4,8 @@
 -- figure: Not returned: {sum(not_returned)}, more is bad
 -- draw: bars x=from_date y=by_call:good,by_text:second,caller_got_through:fair,not_returned:bad
 -- rows: missed-calls-one-by-one
--- By the day on which they were missed, or of more than 31 days by the week. Callers who gave up at once are left out. The times are of
--- returned at known time calls, by the calendar. Reached: somebody spoke with the caller afterwards.
+-- By the day on which they were missed; for more than 31 days, by the week. Callers who gave up at once are left out. The times are by the
+-- calendar, of calls whose return has a known time. Reached: somebody spoke with the caller afterwards.
 with period as materialized (
   select coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 55) as first_day,
     coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) as last_day

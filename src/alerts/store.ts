@@ -9,8 +9,8 @@ import { type Alert, tellingOf } from './messages.ts';
  */
 
 /**
- * Makes this process the one that watches the health checks, for `leaseMs`. False if another one does. Of two that
- * begin at once, the one with the lower id goes on; what both record is recorded once.
+ * Makes this process the one that watches the health checks, for `leaseMs`. False if another one does. If two begin at
+ * once, the one with the lower id goes on. A finding that both record is recorded once.
  */
 export async function claimWatch(db: Database, processId: string, leaseMs: number): Promise<boolean> {
   const claimed = await query(

@@ -111,7 +111,7 @@ export async function applyFile(file: string, { by = operatorName(), why }: Chan
 interface Standing {
   readonly inForce: RulesVersion | undefined;
   readonly allowed: Mode;
-  /** Both in a sentence. */
+  /** The version in force and its mode, in a sentence. */
   readonly words: string;
 }
 

@@ -83,7 +83,7 @@ async function round({ log, days, ...deps }: FirstBackfillDeps, signal: AbortSig
   return false;
 }
 
-/** Opens the first part, or the second one after it. Returns the opened part, or whether both are done. */
+/** Opens the part that comes next: calls, then threads. Returns the opened part, or `done` after both. */
 async function openNext(db: Database, days: number): Promise<'calls' | 'threads' | 'done' | undefined> {
   const parts = await query<{ stream: string; from: Date; to: Date; isFinished: boolean }>(
     db,

@@ -22,7 +22,7 @@ const firstSeconds = 7_200;
 const maxRequestsPerMinute = 120;
 /** Together with gap detection and the directories, four polls then make at most 110 requests a minute. */
 const maxReads = 16;
-/** For an account whose calls and back-fills leave nothing of a minute's requests. */
+/** Even if calls and back-fills use up the requests of a minute, a round may read this many threads. */
 const minReads = 4;
 
 /** How many threads a round may read after so many requests in the last minute. */

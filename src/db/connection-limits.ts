@@ -13,7 +13,7 @@ export interface ConnectionShares {
 export const inboxConnections = 3;
 /** Pages and reports read through connections of their own. */
 export const pageConnections = 2;
-/** The roll-ups lag behind the mirror, on a separate connection. */
+/** Roll-ups are updated on a connection of their own. */
 export const rollupConnections = 1;
 const listeners = 1;
 

@@ -128,7 +128,7 @@ function kindOf(error: Error): string | undefined {
   if (code === '28000' && error.message.endsWith('no encryption')) return 'unencrypted';
   if (Object.hasOwn(meanings, code)) return code;
   if (isUntrusted(error)) return 'untrusted';
-  // Of these classes, the message says what the server is short of, such as memory.
+  // In classes 53 and 58, the message says what the server is short of, such as memory.
   return isPostgresAway(error) && !/^(?:53|58)/.test(code) ? 'away' : undefined;
 }
 

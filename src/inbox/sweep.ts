@@ -40,7 +40,7 @@ export interface Sweep extends Pick<Loop, 'kick'> {
 /** The part of a deadline that remains for aborted reads, in milliseconds. */
 const abortedMs = 1_000;
 
-/** Starts to read overdue targets: of each queue as many at a time as it may read, live ones first. */
+/** Starts to read overdue targets, live ones first. Each queue has its own limit of reads at a time. */
 export function startSweep({ db, log, floor, queues = queueNames, read }: SweepDeps): Sweep {
   const stopping = new AbortController();
   const inHand = new Map(queues.map((queue) => [queue, new Map<string, Promise<void>>()]));

@@ -58,7 +58,7 @@ export function watchForLostWrites({
 }: Pick<Context, 'database' | 'notifier' | 'accepted' | 'log'>) {
   let known: Report | undefined;
 
-  /** Reads again what this process accepted lately. Such targets may not exist, like all that only deliveries name. */
+  /** Reads again what this process accepted lately. These targets are unconfirmed: only deliveries name them. */
   async function readAgain(): Promise<void> {
     const targets = accepted.targets();
     // More than that are read behind new ones.

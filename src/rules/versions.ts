@@ -127,18 +127,16 @@ export async function applyRules(
   });
 }
 
-/** Makes the text of an earlier version the one in force: by default, the newest version with another text. */
+/** Makes the text of an earlier version the one in force, as a new version. */
 export function rollbackRules(
   db: Database,
-  { to, ...change }: Change & { readonly to?: number | undefined },
+  { to, ...change }: Change & { readonly to: number },
 ): Promise<{ readonly version: number; readonly from: number }> {
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
     refuseIfChanged(inForce, change);
-    const wanted = to === undefined ? sql`body <> ${inForce?.text ?? ''}` : sql`version = ${to}`;
-    const [earlier] = await readVersions(tx, wanted);
-    if (!inForce || !earlier)
-      throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
+    const [earlier] = await readVersions(tx, sql`version = ${to}`);
+    if (!inForce || !earlier) throw new UserError(`There is no version ${to} that was in force.`);
     const { version } = await insertVersion(tx, {
       ...{ text: earlier.text, by: change.by },
       why: change.why ?? `back to version ${earlier.version}`,

@@ -19,7 +19,7 @@ import { compareUnread, type GapDetectionDeps } from './unread.ts';
 const probesPerRound = 100;
 /** The most recent threads of each line are read first after a gap. */
 const newestPerLine = 50;
-/** Then all others with a text in these days, with the lowest priority, `activePerRound` at a time. */
+/** Then all other threads with a text in these days, with the lowest priority, `activePerRound` at a time. */
 const activeDays = 90;
 const activePerRound = 5_000;
 

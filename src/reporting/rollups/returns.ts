@@ -151,7 +151,7 @@ const foundReturns = `
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
 
-/** The first day after that of a missed call on which its schedule `s` opens. */
+/** The first later day on which the schedule `s` of a missed call opens. */
 const nextBusinessDay = `(
         select (h.opens_at at time zone s.time_zone)::date from reporting.open_hours h
         where h.schedule = s.schedule and h.opens_at > r.started_at

@@ -15,7 +15,7 @@ export interface RulesRemarks {
   readonly replies: readonly (SampleReply & { readonly dollars: number })[];
 }
 
-/** Such a reply in words. */
+/** The price of a reply, in words. */
 export function priceWords({ line, rule, segments, dollars: price }: RulesRemarks['replies'][number]): string {
   return `Line ${line}: a reply of ${rule} is ${countOf(segments, 'segment')}, at most ${dollars(price * 1_000_000)} by the budget.`;
 }

@@ -115,7 +115,7 @@ function pointsOf({ x, y }: Draw, { rows }: Table, days: Omit<About, 'size'> | u
   const valuesOf = (row: Row | undefined) => y.map(({ column }) => numberOf(row?.[column]));
   if (!days) return rows.map((row) => ({ name: row[x] ?? '–', values: valuesOf(row), state: 'over', row }));
   const byDay = new Map(rows.flatMap((row) => (row[x] ? [[row[x], row] as const] : [])));
-  // By week, only what the query has.
+  // Days without a row are added; weeks without one aren't.
   const isDaily = areDays([...byDay.keys()]);
   const shown = isDaily ? [] : [...byDay.keys()].sort();
   for (let day = days.period.from; isDaily && day <= days.period.to; day = dayAfter(day, 1)) shown.push(day);

@@ -25,7 +25,7 @@ interface Route {
 }
 
 /**
- * Serves `/reports?days=30`, and `/reports/calls?from=2026-11-01&to=2026-11-21` and its CSV of each file of reports.
+ * Serves `/reports?days=30`; and for each file of reports, a page such as `/reports/calls?from=2026-11-01` and its CSV.
  */
 export function registerReports(
   app: FastifyInstance,
