@@ -90,7 +90,8 @@ export function sendWords(state: SendState, reason: string | null): string {
 /** Why nothing can be decided about a send: its state, and who decided before. */
 export function decidedWords({ send, events }: SendHistory): string {
   // A worker records the expiry within a minute.
-  const state = send.state === 'AWAITING_APPROVAL' ? 'EXPIRED' : send.state;
+  const isExpired = send.state === 'AWAITING_APPROVAL' && send.expiresAt.getTime() <= Date.now();
+  const state = isExpired ? 'EXPIRED' : send.state;
   const why = send.reason === null ? '' : ` (${maskNumbers(sendReasonWords(state, send.reason))})`;
   const who = events.findLast(({ by }) => by !== null)?.by;
   return `It does not wait for that: it is ${sendStateWords(state, send.reason)}${why}${who ? `, decided by ${who}` : ''}.`;
