@@ -14,8 +14,8 @@ export const processChecks: Checks = {
     const { isReachable, backend, reason: detail } = await queues;
     if (isReachable) return [];
     const isRedis = backend === 'redis';
-    const sentence = 'The queue cannot be reached, so nothing new is read.';
-    const remedy = `Check that ${isRedis ? 'Redis runs and that REDIS_URL is right' : 'the queue’s schema in Postgres is there'}. Deliveries are kept meanwhile.`;
+    const sentence = 'The queue cannot be reached, so what arrives is read some seconds later.';
+    const remedy = `Check that ${isRedis ? 'Redis runs and that REDIS_URL is right' : 'the queue’s schema in Postgres is there'}. Nothing is lost meanwhile.`;
     return [{ level: 'problem', sentence, remedy, detail }];
   },
 
