@@ -6,10 +6,10 @@
 -- By the day of the text. Automatic replies do not count. In business time: replies with business hours between text and reply.
 -- Only these have business time to measure.
 with turns as (
-  select local_date, user_reply_seconds, user_reply_business_seconds
-  from reporting.fct_sms_turn
-  where turn_started_at >= reporting.day_start(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29))
-    and turn_started_at < reporting.day_start(coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())) + 1)
+  select day::date as local_date, t.user_reply_seconds, t.user_reply_business_seconds
+  from generate_series(coalesce(nullif(current_setting('report.from', true), '')::date, reporting.local_day(now()) - 29)::timestamp,
+      coalesce(nullif(current_setting('report.to', true), '')::date, reporting.local_day(now())), '1 day') day
+    join reporting.fct_sms_turn t on t.turn_started_at >= reporting.day_start(day::date) and t.turn_started_at < reporting.day_start(day::date + 1)
 )
 select local_date, count(*) as turns, count(user_reply_seconds) as replied_by_a_person,
   round(percentile_cont(0.5) within group (order by user_reply_seconds)::numeric / 60, 1) as half_within_minutes,

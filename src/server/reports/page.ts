@@ -45,12 +45,16 @@ export interface Now {
 /** A report and its answers: of the period, of its days that are over, and of as many days before. */
 export interface Told {
   readonly report: Report;
-  readonly options: readonly Options[];
-  /** The report that a row opens. */
-  readonly target?: Report | undefined;
   readonly now: Answer;
   readonly over?: Answer | undefined;
   readonly past?: Answer | 'not held' | undefined;
+}
+
+/** What the page of a report needs beside its answers. */
+interface Opened extends Told {
+  readonly options: readonly Options[];
+  /** The report that a row opens. */
+  readonly target: Report | undefined;
 }
 
 /** The start page: figures, and a list of all other reports. */
@@ -101,7 +105,7 @@ ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the
 }
 
 /** The page of one report. */
-export async function renderReport(told: Told, choice: Choice, now: Now): Promise<string> {
+export async function renderReport(told: Opened, choice: Choice, now: Now): Promise<string> {
   const { report, options, now: answer, past } = told;
   const { period } = choice;
   const sentence = sentenceOf(report, answer);
@@ -122,7 +126,7 @@ export async function renderReport(told: Told, choice: Choice, now: Now): Promis
   });
 }
 
-async function content(told: Told, choice: Choice, now: Now): Promise<Html[]> {
+async function content(told: Opened, choice: Choice, now: Now): Promise<Html[]> {
   const { report, now: answer } = told;
   if (answer.rows.length === 0) return [html`<p class="soft">Nothing of this in this time.</p>`];
   const about = { period: choice.period, stateOf: statesOf(report, now), linkOf: linksOf(told, choice) };
@@ -145,7 +149,7 @@ function daysOfRows({ columns: [first], rows }: Answer): number | undefined {
 }
 
 /** The address behind a row: its call or thread, or the rows of its day, or of what it names. */
-function linksOf({ report, target, now: answer }: Told, { period, chosen }: Choice) {
+function linksOf({ report, target, now: answer }: Opened, { period, chosen }: Choice) {
   const count = daysOfRows(answer);
   return (row: Row): string | undefined => {
     if (row.call_id) return `/calls/${row.call_id}`;

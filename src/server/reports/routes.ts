@@ -74,7 +74,8 @@ export function registerReports(
     const { report, target } = named(params.name);
     const page = await read(query, async (client, now, period) => {
       const choice = { period, chosen: chosenOf(report, query) };
-      return renderReport({ ...(await tell(client, report, choice, now, limits.page)), target }, choice, now);
+      const told = await tell(client, report, choice, now, limits.page);
+      return renderReport({ ...told, target, options: await readOptions(client, report) }, choice, now);
     });
     return answerPage(reply, page);
   });
@@ -124,7 +125,7 @@ async function tell(
   limit: (typeof limits)['page'],
 ): Promise<Told> {
   const of = (period: Period) => answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone });
-  const told = { report, options: await readOptions(client, report), now: await of(choice.period) };
+  const told = { report, now: await of(choice.period) };
   const over = report.hasPeriod && report.says.length > 0 ? finished(choice.period, now.today) : undefined;
   if (!over) return told;
   const past = before(over);
