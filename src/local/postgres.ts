@@ -4,11 +4,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeLiteral } from 'pg';
-import { isPostgresAway } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { type Cluster, openCluster, owner, superuser } from './cluster.ts';
-import { commandLineOf } from './data-folder.ts';
+import { commandLineOf, startTimeOf } from './data-folder.ts';
 
 /** Server settings for a small machine. The `log_…` settings keep message texts out of the server's log. */
 const defaults = {
@@ -29,6 +28,7 @@ const defaults = {
 
 const databaseName = 'trunkline';
 const stopTimeoutMs = 20_000;
+const seenGoneMs = 50;
 /** How long a server that ended may still be seen. */
 const crashMs = 500;
 const logLimit = 16 * 1024 * 1024;
@@ -54,14 +54,14 @@ export type LocalPostgres = Awaited<ReturnType<typeof startPostgres>>;
  */
 export async function startPostgres(options: PostgresOptions) {
   const cluster = await openCluster(options.dataDir);
-  const { pid, port, client } = await launchAlone(cluster, options);
-  await prepareDatabase(client, cluster);
-  // The types of the driver lack it.
-  (client as Client & { unref(): void }).unref();
+  const { pid, port } = await launchAlone(cluster, options);
   let isStopping = false;
   // A process that exits can't wait for its server, so it only asks the server to stop.
-  const onExit = () => process.kill(pid, 'SIGINT');
+  const onExit = () => tell(pid, 'SIGINT');
   process.once('exit', onExit);
+  const client = await prepareDatabase(cluster, port);
+  // The types of the driver lack it.
+  (client as Client & { unref(): void }).unref();
   client.once('end', async () => {
     await sleep(crashMs);
     if (isStopping || (await findServer(cluster.directory))) return;
@@ -73,7 +73,7 @@ export async function startPostgres(options: PostgresOptions) {
   /** Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. */
   const stop = async (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
     isStopping = true;
-    await stopServer(cluster, mode, timeoutMs);
+    await stopServer(cluster, pid, mode, timeoutMs);
     process.off('exit', onExit);
   };
   return {
@@ -89,101 +89,119 @@ export async function startPostgres(options: PostgresOptions) {
   };
 }
 
-/** Resolves when the server is gone. After `timeoutMs`, stops it immediately. */
-async function stopServer({ control }: Cluster, mode: 'fast' | 'immediate', timeoutMs: number): Promise<void> {
-  // A server that is gone already can't be stopped, which is as well.
-  const ask = (each: string, ms: number) => control('stop', '-m', each, '-t', String(Math.ceil(ms / 1_000)));
-  await ask(mode, timeoutMs).catch(() => ask('immediate', stopTimeoutMs).catch(() => undefined));
+/** The running server of a cluster. */
+interface Server {
+  readonly pid: number;
+  readonly port: number;
+  /** The process that launched it. Undefined if that was killed and left its server behind. */
+  readonly owner: number | undefined;
 }
 
+/** A setting of no meaning for Postgres: the server's command line shows it. */
+const ownerSetting = 'trunkline.owner';
 const maxLaunches = 5;
-/** How long a start that has just launched its server may take to lock it. */
-const lockedWithinMs = 500;
+const launchAgainMs = 500;
 
-/**
- * Launches the server, and makes this process the only one that uses it: a lock in it ends with the process that holds
- * it, however that ends. A server that nobody has locked was left behind by a killed process, and is stopped.
- */
-async function launchAlone(cluster: Cluster, options: PostgresOptions) {
-  const portFile = join(options.dataDir, 'port');
+/** Launches the server for this process alone. Stops one that was left behind. */
+async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: PostgresOptions): Promise<Server> {
+  const portFile = join(dataDir, 'port');
   const lastPort = Number(await readFile(portFile, 'utf8').catch(() => '0'));
-  for (let launches = 0; ; ) {
+  for (let launches = 1; ; launches += 1) {
     const found = await findServer(cluster.directory);
-    if (found) await sleep(lockedWithinMs);
-    else {
-      launches += 1;
-      const port = options.port ?? (await freePort(lastPort));
-      await launch(cluster, port, { ...defaults, ...options.settings }).catch(async (error: unknown) => {
-        // The server of another start, or the children of a killed one, may appear or end meanwhile.
-        if (launches === maxLaunches) throw error;
-        await sleep(lockedWithinMs);
+    if (found?.owner !== undefined) {
+      throw new UserError(`${dataDir} is in use by process ${found.owner}.`, {
+        remedy: 'Stop that process, or choose another folder with DATA_DIR.',
       });
     }
-    const server = await findServer(cluster.directory);
-    const client = server && (await lock(cluster, server.port, options.dataDir));
-    if (!client) continue;
-    if (!found) {
-      await writeFile(portFile, `${server.port}\n`);
-      return { ...server, client };
+    if (found) {
+      log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
+      await stopServer(cluster, found.pid, 'fast', stopTimeoutMs);
     }
-    options.log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
-    await stopServer(cluster, 'fast', stopTimeoutMs);
+    try {
+      const server = await launch(cluster, port ?? (await freePort(lastPort)), { ...defaults, ...settings });
+      await writeFile(portFile, `${server.port}\n`);
+      return server;
+    } catch (error) {
+      // Another start may have been faster, or processes of a killed server may still be ending.
+      if (launches === maxLaunches) throw error;
+      await sleep(launchAgainMs);
+    }
   }
 }
 
-async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<void> {
-  const { logFile } = cluster;
+/** Postgres launches one server at most in a cluster. Throws `UserError` if that isn't the server launched here. */
+async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<Server> {
+  const { directory, logFile, start } = cluster;
   const { size } = await stat(logFile).catch(() => ({ size: 0 }));
   if (size > logLimit) await truncate(logFile);
-  const flags = Object.entries(settings).map(([name, value]) => `-c '${name}=${value}'`);
-  await cluster
-    .control('start', '-l', logFile, '-t', '86400', '-o', `-p ${port} ${flags.join(' ')}`)
-    .catch(async () => {
-      const lines = (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n');
-      throw new UserError(`The embedded Postgres did not start. Its log ends with: ${lines.slice(-5).join('\n')}`);
-    });
+  const owned = { ...settings, [ownerSetting]: await markOf(process.pid) };
+  const flags = Object.entries(owned).map(([name, value]) => `-c '${name}=${value}'`);
+  const isStarted = await start('-l', logFile, '-t', '86400', '-o', `-p ${port} ${flags.join(' ')}`).then(
+    () => true,
+    () => false,
+  );
+  const server = isStarted ? await findServer(directory) : undefined;
+  if (server) return server;
+  const lines = (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n');
+  throw new UserError(`The embedded Postgres did not start. Its log ends with: ${lines.slice(-5).join('\n')}`);
 }
 
-const ownerLock = 7_281_001;
+/** A process as the command line of its server names it, so that a later process with its id isn't taken for it. */
+const markOf = async (pid: number) => `${pid} since ${await startTimeOf(pid)};`;
 
-/** Locks a server for this process. Undefined while it starts or ends. Throws `UserError` if another process has it. */
-async function lock(cluster: Cluster, port: number, folder: string): Promise<Client | undefined> {
-  const client = new Client({
-    connectionString: urlOf(cluster, port, superuser, 'postgres'),
-    application_name: `trunkline ${process.pid}`,
-    connectionTimeoutMillis: stopTimeoutMs,
-  });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ is_ours: boolean; holder: string | null }>(
-      `select pg_try_advisory_lock(${ownerLock}) as is_ours,
-         (select split_part(application_name, ' ', 2) from pg_stat_activity where pid =
-           (select pid from pg_locks where locktype = 'advisory' and objid = ${ownerLock} and granted limit 1)) as holder`,
-    );
-    if (rows[0]?.is_ours) return client;
-    throw new UserError(`${folder} is in use by process ${rows[0]?.holder}.`, {
-      remedy: 'Stop that process, or choose another folder with DATA_DIR.',
-    });
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    if (!isPostgresAway(error)) throw error;
-    return undefined;
+async function findServer(directory: string): Promise<Server | undefined> {
+  const file = join(directory, 'postmaster.pid');
+  const [pid, , , port] = (await readFile(file, 'utf8').catch(() => '')).split('\n').map(Number);
+  const line = pid && (await commandLineOf(pid));
+  if (!pid || !port || !line) return undefined;
+  if (line.includes(directory)) {
+    const owner = Number.parseInt(line.split(`${ownerSetting}=`)[1] ?? '', 10);
+    return { pid, port, owner: line.includes(await markOf(owner)) ? owner : undefined };
+  }
+  // After a reboot, or in a new container, another process may have the id, and Postgres would refuse to start. In all
+  // other cases keep the file: Postgres needs it to find out whether children of a killed server still write.
+  await rm(file, { force: true });
+  return undefined;
+}
+
+/** Resolves when the server is gone. After `timeoutMs`, stops it immediately. */
+async function stopServer(
+  { directory }: Cluster,
+  pid: number,
+  mode: 'fast' | 'immediate',
+  timeoutMs: number,
+): Promise<void> {
+  const begun = performance.now();
+  let sent: NodeJS.Signals | undefined;
+  while ((await commandLineOf(pid))?.includes(directory)) {
+    const wanted = mode === 'fast' && performance.now() - begun < timeoutMs ? 'SIGINT' : 'SIGQUIT';
+    if (sent !== wanted) tell(pid, wanted);
+    sent = wanted;
+    await sleep(seenGoneMs);
   }
 }
 
-/** Creates the daemon's role, which isn't a superuser, and its database. */
-async function prepareDatabase(client: Client, cluster: Cluster): Promise<void> {
+/** Sends a signal to a server that may be gone already. */
+function tell(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {}
+}
+
+/** Creates the daemon's role, which isn't a superuser, and its database. Resolves to its connection. */
+async function prepareDatabase(cluster: Cluster, port: number): Promise<Client> {
+  const client = new Client({ connectionString: urlOf(cluster, port, superuser, 'postgres') });
+  client.on('error', () => undefined);
+  await client.connect();
   const role = await client.query('select from pg_roles where rolname = $1', [owner]);
   if (role.rowCount === 0) await client.query(`create role ${owner}`);
   // CREATEROLE is needed for `migrate --bi-role`.
   await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
-  // The lock of a start stands in this database, and whoever may enter it could take that.
-  await client.query('revoke connect on database postgres from public');
   // Lets the role report whose query blocks it, and lets its owner end that query.
   await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
   const found = await client.query('select from pg_database where datname = $1', [databaseName]);
   if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
+  return client;
 }
 
 function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'], database = databaseName): string {
@@ -206,17 +224,4 @@ async function freePort(wanted: number): Promise<number> {
   } finally {
     probe.close();
   }
-}
-
-/** The running server of the cluster, according to its lock file. */
-async function findServer(directory: string): Promise<{ readonly pid: number; readonly port: number } | undefined> {
-  const file = join(directory, 'postmaster.pid');
-  const [pid, , , port] = (await readFile(file, 'utf8').catch(() => '')).split('\n').map(Number);
-  const line = pid && (await commandLineOf(pid));
-  if (!pid || !port || !line) return undefined;
-  if (line.includes(directory)) return { pid, port };
-  // After a reboot, or in a new container, another process may have the id, and Postgres would refuse to start. In all
-  // other cases keep the file: Postgres needs it to find out whether children of a killed server still write.
-  await rm(file, { force: true });
-  return undefined;
 }

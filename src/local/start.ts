@@ -19,7 +19,7 @@ import { withoutPassword } from '../shared/masking.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { startWebhookRegistration } from '../sync/subscriptions/registration.ts';
 import { readUsersZone } from '../warehouse/users.ts';
-import { announceRunning, findRunning, ownSecret, pagesToken } from './data-folder.ts';
+import { announceRunning, findRunning, keptSecret, pagesToken } from './data-folder.ts';
 import { startPostgres } from './postgres.ts';
 
 export type Started = Awaited<ReturnType<typeof start>>;
@@ -104,8 +104,8 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
       Object.assign(environment, { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey });
       environment.TIME_ZONE ??= 'UTC';
     }
-    environment.WEBHOOK_SECRET ??= await ownSecret(dataDir, 'webhook-secret');
-    environment.ENCRYPTION_KEY ??= await ownSecret(dataDir, 'encryption-key');
+    environment.WEBHOOK_SECRET ??= await keptSecret(join(dataDir, 'webhook-secret'));
+    environment.ENCRYPTION_KEY ??= await keptSecret(join(dataDir, 'encryption-key'));
     const { adminToken, adminTokenFile } = await pagesToken(readSettings(environment));
     environment.ADMIN_TOKEN = adminToken;
     const { rulesFile } = readSettings(environment);

@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
-import { makeDataFolder } from '../../src/local/make-data-folder.ts';
+import { announceRunning, keptSecret, makeDataFolder } from '../../src/local/data-folder.ts';
 import { temporaryFolder } from '../at-end.ts';
 
 const running = {
@@ -25,7 +24,7 @@ async function repository() {
 }
 
 test.each([
-  ['a secret', (dataDir: string) => ownSecret(dataDir, 'encryption-key')],
+  ['a secret', (dataDir: string) => keptSecret(join(dataDir, 'encryption-key'))],
   ['the note of a running start', (dataDir: string) => announceRunning(dataDir, running)],
   [
     'the folder of the embedded Postgres',
@@ -46,10 +45,10 @@ test.each([
 
 test('a repository, and a folder with rules of its own, are left as they are', async () => {
   const { folder, published } = await repository();
-  await ownSecret(folder, 'encryption-key');
+  await keptSecret(join(folder, 'encryption-key'));
   expect(published()).toBe('?? encryption-key\n');
   await mkdir(join(folder, 'own'));
   await writeFile(join(folder, 'own', '.gitignore'), 'admin-token\n');
-  await ownSecret(join(folder, 'own'), 'admin-token');
+  await keptSecret(join(folder, 'own', 'admin-token'));
   expect(await readFile(join(folder, 'own', '.gitignore'), 'utf8')).toBe('admin-token\n');
 });

@@ -57,8 +57,6 @@ test('the daemon works as a role that reads no file of the machine and runs no p
     await expect(ask(postgres, sql), sql).rejects.toMatchObject({ code: '42501' });
   }
   const url = postgres.superuserUrl;
-  const ofLock = Object.assign(new URL(postgres.url), { pathname: '/postgres' }).href;
-  await expect(ask({ url: ofLock }, 'select')).rejects.toMatchObject({ code: '42501' });
   expect(await ask({ url }, roles)).toEqual([{ rolname: 'postgres', rolsuper: true, rolcreaterole: true }]);
   expect(await modeOf(join(dataDir, 'superuser-password'))).toBe(0o600);
 });
