@@ -27,7 +27,7 @@ export async function runAll(entry: Entry): Promise<Output> {
 }
 
 function describeStart({ addresses, psqlArgument }: Started): string {
-  const { signInUrl, databaseUrl, sandboxUrl, dataDir, rulesFile, adminTokenFile, proposedZone, problem } = addresses;
+  const { signInUrl, databaseUrl, sandboxUrl, dataDir, rulesFile, adminTokenFile, timeZone, problem } = addresses;
   return [
     '',
     problem === undefined
@@ -41,12 +41,12 @@ function describeStart({ addresses, psqlArgument }: Started): string {
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
     `  rules         ${rulesFile}; after a change: ${toType(`rules apply ${quoted(rulesFile)}`)}`,
-    ...(proposedZone === undefined
-      ? []
-      : [
-          `  time zone     UTC, since TIME_ZONE is not set. Most users of the account are in ${proposedZone}: set TIME_ZONE=${proposedZone}.`,
+    ...(timeZone === undefined
+      ? [
+          `  time zone     UTC, since TIME_ZONE is not set; ${toType('status')} names that of most users of the account.`,
           '                Until you set it (UTC is a choice too), rules that speak of hours do not act.',
-        ]),
+        ]
+      : []),
     ...(sandboxUrl === undefined
       ? []
       : [

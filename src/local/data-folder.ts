@@ -18,25 +18,30 @@ export async function makeDataFolder(folder: string): Promise<void> {
   await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
 }
 
-/** The command line of a running process. `undefined` if it is gone or a zombie. */
-export async function commandLineOf(pid: number): Promise<string | undefined> {
-  if (process.platform !== 'linux') return ps('args=', pid);
-  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return line.replaceAll('\0', ' ').trim() || undefined;
+interface Process {
+  readonly commandLine: string;
+  /** The time of its start, as the system prints it: a later process with the same id has another one. */
+  readonly begun: string;
 }
 
-/** The start time of a running process, as the system prints it. Identifies the process even if its id is reused. */
-export async function startTimeOf(pid: number): Promise<string | undefined> {
-  if (process.platform !== 'linux') return ps('lstart=', pid);
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+/** A running process. Undefined if it is gone or a zombie. */
+export async function findProcess(pid: number): Promise<Process | undefined> {
+  const [line = '', begun = ''] = await (process.platform === 'linux' ? procOf(pid) : psOf(pid)).catch(() => []);
+  const commandLine = line.replaceAll('\0', ' ').trim();
+  return commandLine === '' ? undefined : { commandLine, begun };
+}
+
+async function procOf(pid: number): Promise<string[]> {
+  const [line = '', stat = ''] = await Promise.all(
+    ['cmdline', 'stat'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')),
+  );
   // The second field, the program's name, may contain spaces and brackets, so count from the last bracket.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' ? undefined : fields[19];
+  return [line, stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''];
 }
 
-async function ps(column: string, pid: number): Promise<string | undefined> {
-  const { stdout } = await run('ps', ['-ww', '-o', column, '-p', String(pid)]).catch(() => ({ stdout: '' }));
-  return stdout.trim() || undefined;
+async function psOf(pid: number): Promise<string[]> {
+  const columns = ['args=', 'lstart='].map((column) => run('ps', ['-ww', '-o', column, '-p', String(pid)]));
+  return (await Promise.all(columns)).map(({ stdout }) => stdout.trim());
 }
 
 const secretBytes = 32;
@@ -63,23 +68,14 @@ async function createSecret(file: string): Promise<void> {
   }
 }
 
-/**
- * The token for the pages: ADMIN_TOKEN, or else one that is kept in a file of the data folder. Rejects with a UserError
- * if it can't be stored.
- */
+/** The token for the pages: ADMIN_TOKEN, or else one that is kept in a file of the data folder. */
 export async function pagesToken({
   receiver,
   dataDir,
 }: Pick<Settings, 'receiver' | 'dataDir'>): Promise<{ adminToken: string; adminTokenFile: string | undefined }> {
   if (receiver.adminToken !== undefined) return { adminToken: receiver.adminToken, adminTokenFile: undefined };
   const adminTokenFile = resolve(dataDir, 'admin-token');
-  const adminToken = await keptSecret(adminTokenFile).catch((cause: unknown) => {
-    throw new UserError(`The password of the pages cannot be kept in ${adminTokenFile}.`, {
-      remedy: 'Set ADMIN_TOKEN (make one with `openssl rand -hex 24`), or DATA_DIR to a folder that can be written.',
-      cause,
-    });
-  });
-  return { adminToken, adminTokenFile };
+  return { adminToken: await keptSecret(adminTokenFile), adminTokenFile };
 }
 
 /** A running `trunkline start`, for other commands on this machine. */
@@ -99,7 +95,7 @@ const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
 /** Writes `running.json`, which only its owner can read, into the data folder. Returns a function that removes it. */
 export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
   const path = join(dataDir, 'running.json');
-  const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
+  const own = { ...what, pid: process.pid, beginning: (await findProcess(process.pid))?.begun ?? '' };
   await makeDataFolder(dataDir);
   // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
   const draft = `${path}.${randomUUID()}`;
@@ -114,7 +110,7 @@ export async function announceRunning(dataDir: string, what: Running): Promise<(
 export async function findRunning(dataDir: string): Promise<z.infer<typeof runningFile> | undefined> {
   try {
     const found = runningFile.parse(JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8')));
-    return (await startTimeOf(found.pid)) === found.beginning ? found : undefined;
+    return (await findProcess(found.pid))?.begun === found.beginning ? found : undefined;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import { Client, escapeLiteral } from 'pg';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { type Cluster, openCluster, owner, superuser } from './cluster.ts';
-import { commandLineOf, startTimeOf } from './data-folder.ts';
+import { findProcess } from './data-folder.ts';
 
 /** Server settings for a small machine. The `log_…` settings keep message texts out of the server's log. */
 const defaults = {
@@ -28,7 +28,7 @@ const defaults = {
 
 const databaseName = 'trunkline';
 const stopTimeoutMs = 20_000;
-const seenGoneMs = 50;
+const endsMs = 50;
 /** How long a server that ended may still be seen. */
 const crashMs = 500;
 const logLimit = 16 * 1024 * 1024;
@@ -55,25 +55,33 @@ export type LocalPostgres = Awaited<ReturnType<typeof startPostgres>>;
 export async function startPostgres(options: PostgresOptions) {
   const cluster = await openCluster(options.dataDir);
   const { pid, port } = await launchAlone(cluster, options);
-  let isStopping = false;
+  const isRunning = async () => (await findServer(cluster.directory))?.pid === pid;
   // A process that exits can't wait for its server, so it only asks the server to stop.
   const onExit = () => tell(pid, 'SIGINT');
   process.once('exit', onExit);
+  let isStopping = false;
   const client = await prepareDatabase(cluster, port);
   // The types of the driver lack it.
   (client as Client & { unref(): void }).unref();
   client.once('end', async () => {
     await sleep(crashMs);
-    if (isStopping || (await findServer(cluster.directory))) return;
+    if (isStopping || (await isRunning())) return;
     process.off('exit', onExit);
     options.onCrash?.(
       new UserError('The embedded Postgres ended.', { remedy: `Its log says why: ${cluster.logFile}.` }),
     );
   });
-  /** Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. */
+  /**
+   * Stops the server and releases the folder. `immediate`, or fast for longer than `timeoutMs`, is a crash: the next
+   * start recovers from the log.
+   */
   const stop = async (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
     isStopping = true;
-    await stopServer(cluster, pid, mode, timeoutMs);
+    const deadline = mode === 'fast' ? performance.now() + timeoutMs : 0;
+    while (await isRunning()) {
+      tell(pid, performance.now() < deadline ? 'SIGINT' : 'SIGQUIT');
+      await sleep(endsMs);
+    }
     process.off('exit', onExit);
   };
   return {
@@ -97,7 +105,7 @@ interface Server {
   readonly owner: number | undefined;
 }
 
-/** A setting of no meaning for Postgres: the server's command line shows it. */
+/** A setting without meaning for Postgres. The server's command line shows it. */
 const ownerSetting = 'trunkline.owner';
 const maxLaunches = 5;
 const launchAgainMs = 500;
@@ -106,7 +114,7 @@ const launchAgainMs = 500;
 async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: PostgresOptions): Promise<Server> {
   const portFile = join(dataDir, 'port');
   const lastPort = Number(await readFile(portFile, 'utf8').catch(() => '0'));
-  for (let launches = 1; ; launches += 1) {
+  for (let launches = 0; ; await sleep(launchAgainMs)) {
     const found = await findServer(cluster.directory);
     if (found?.owner !== undefined) {
       throw new UserError(`${dataDir} is in use by process ${found.owner}.`, {
@@ -115,7 +123,8 @@ async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: P
     }
     if (found) {
       log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
-      await stopServer(cluster, found.pid, 'fast', stopTimeoutMs);
+      tell(found.pid, 'SIGINT');
+      continue;
     }
     try {
       const server = await launch(cluster, port ?? (await freePort(lastPort)), { ...defaults, ...settings });
@@ -123,8 +132,8 @@ async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: P
       return server;
     } catch (error) {
       // Another start may have been faster, or processes of a killed server may still be ending.
+      launches += 1;
       if (launches === maxLaunches) throw error;
-      await sleep(launchAgainMs);
     }
   }
 }
@@ -147,12 +156,12 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
 }
 
 /** A process as the command line of its server names it, so that a later process with its id isn't taken for it. */
-const markOf = async (pid: number) => `${pid} since ${await startTimeOf(pid)};`;
+const markOf = async (pid: number) => `${pid} since ${(await findProcess(pid))?.begun};`;
 
 async function findServer(directory: string): Promise<Server | undefined> {
   const file = join(directory, 'postmaster.pid');
   const [pid, , , port] = (await readFile(file, 'utf8').catch(() => '')).split('\n').map(Number);
-  const line = pid && (await commandLineOf(pid));
+  const { commandLine: line } = (pid && (await findProcess(pid))) || {};
   if (!pid || !port || !line) return undefined;
   if (line.includes(directory)) {
     const owner = Number.parseInt(line.split(`${ownerSetting}=`)[1] ?? '', 10);
@@ -162,23 +171,6 @@ async function findServer(directory: string): Promise<Server | undefined> {
   // other cases keep the file: Postgres needs it to find out whether children of a killed server still write.
   await rm(file, { force: true });
   return undefined;
-}
-
-/** Resolves when the server is gone. After `timeoutMs`, stops it immediately. */
-async function stopServer(
-  { directory }: Cluster,
-  pid: number,
-  mode: 'fast' | 'immediate',
-  timeoutMs: number,
-): Promise<void> {
-  const begun = performance.now();
-  let sent: NodeJS.Signals | undefined;
-  while ((await commandLineOf(pid))?.includes(directory)) {
-    const wanted = mode === 'fast' && performance.now() - begun < timeoutMs ? 'SIGINT' : 'SIGQUIT';
-    if (sent !== wanted) tell(pid, wanted);
-    sent = wanted;
-    await sleep(seenGoneMs);
-  }
 }
 
 /** Sends a signal to a server that may be gone already. */

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSettings, settingsRows } from '../../config/settings.ts';
 import { meaningOf, type Service, ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
 import { isOfSandbox } from '../credentials/account-check.ts';
-import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { startHeartbeat } from '../processes/heartbeat.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
@@ -18,7 +16,6 @@ import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { startWebhookRegistration } from '../sync/subscriptions/registration.ts';
-import { readUsersZone } from '../warehouse/users.ts';
 import { announceRunning, findRunning, keptSecret, pagesToken } from './data-folder.ts';
 import { startPostgres } from './postgres.ts';
 
@@ -37,19 +34,13 @@ interface StartOptions {
 const closingMs = 700;
 const minMs = 100;
 
-/** Milliseconds to wait for an answer of the service, and for the account's users, which the workers read at once. */
-const usersMs = 3_000;
+/** Milliseconds to wait for an answer of the service. */
+const answerMs = 3_000;
 
-async function zoneOfUsers(db: Database): Promise<string | undefined> {
-  for (const deadline = performance.now() + usersMs; ; await sleep(200)) {
-    const zone = await readUsersZone(db);
-    if (zone !== null || performance.now() > deadline) return zone ?? undefined;
-  }
-}
-
+/** Why the account can't be read, with the remedy. */
 async function problemOf(service: Service | undefined): Promise<string | undefined> {
   try {
-    await service?.users.list({ signal: AbortSignal.timeout(usersMs) });
+    await service?.users.list({ signal: AbortSignal.timeout(answerMs) });
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -59,8 +50,6 @@ async function problemOf(service: Service | undefined): Promise<string | undefin
 }
 
 const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.meta.url));
-
-type Environment = Record<string, string>;
 
 /** Variables of one process, which another one of the same deployment doesn't share. */
 const ofOneProcess = ['DATA_DIR', 'HOST', 'PORT', 'WORKER_PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE'];
@@ -78,7 +67,7 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
       remedy: `Open ${signInLink(running.statusUrl, running.adminToken)} or stop process ${running.pid} first, or choose another folder with DATA_DIR.`,
     });
   }
-  const environment: Environment = Object.fromEntries(
+  const environment: Record<string, string> = Object.fromEntries(
     settingsRows().flatMap(({ name }) => (given[name]?.trim() ? [[name, given[name]]] : [])),
   );
   const opened: (() => Promise<void>)[] = [];
@@ -106,9 +95,10 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
     }
     environment.WEBHOOK_SECRET ??= await keptSecret(join(dataDir, 'webhook-secret'));
     environment.ENCRYPTION_KEY ??= await keptSecret(join(dataDir, 'encryption-key'));
-    const { adminToken, adminTokenFile } = await pagesToken(readSettings(environment));
+    const supplied = readSettings(environment);
+    const { adminToken, adminTokenFile } = await pagesToken(supplied);
     environment.ADMIN_TOKEN = adminToken;
-    const { rulesFile } = readSettings(environment);
+    const { rulesFile } = supplied;
     // An installed package starts in an empty folder. The sandbox then runs the rules of the package.
     environment.RULES_FILE = sandbox && !existsSync(rulesFile) ? packagedRules : resolve(rulesFile);
     const settings = readySettings(readSettings(environment));
@@ -138,8 +128,6 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
     for (const name of ofOneProcess) delete environment[name];
     const isSandbox = sandbox !== undefined;
     opened.push(await announceRunning(dataDir, { statusUrl, adminToken, isSandbox, environment }));
-    const problem = await problemOf(context.service);
-    const isZoneOpen = settings.hoursZone === undefined && problem === undefined;
     return {
       addresses: {
         statusUrl,
@@ -152,9 +140,9 @@ export async function start(given: Readonly<Record<string, string | undefined>>,
         /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
         adminTokenFile,
         /** Why the account can't be read, with the remedy. */
-        problem,
-        /** While no time zone is set: the most frequent one of the account's users, if known. */
-        proposedZone: isZoneOpen ? await zoneOfUsers(db) : undefined,
+        problem: await problemOf(context.service),
+        /** Undefined while nobody has chosen one. */
+        timeZone: settings.hoursZone,
       },
       /** The argument for psql, without a password. */
       psqlArgument,
