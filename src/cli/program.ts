@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { commandName } from '../shared/command-name.ts';
 import { WrongUse } from '../shared/errors.ts';
-import { describeRelease, readRelease } from '../shared/release.ts';
+import { readRelease } from '../shared/release.ts';
 import { addCommands } from './commands.ts';
 import { exitCodes, printFailureJson, runCommand } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
@@ -37,7 +37,8 @@ export function createProgram(entry: Entry, args: readonly string[] = []): Comma
     .option('-V, --version', 'print the version, the commit and the schema')
     .option('--by <who>', 'who acts, as histories name it; default: the user of this machine')
     .on('option:version', () => {
-      console.log(describeRelease(readRelease()));
+      const { version, commit, schema } = readRelease();
+      console.log(`${version} (commit ${commit}, schema ${schema})`);
       process.exit(exitCodes.done);
     })
     .showHelpAfterError('See --help for the usage.')

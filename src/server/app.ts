@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
+import { createBurstCounter } from './bursts.ts';
 import { createErrorHandler, sendSentence } from './errors.ts';
 import { serveAssets } from './page.ts';
 
@@ -55,7 +55,7 @@ export async function listen(
   register: (app: FastifyInstance) => Promise<void>,
   routed: (url: string) => string = (url) => url,
 ): Promise<Listening> {
-  const events = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
+  const events = createBurstCounter();
   const app = fastify({
     ...limits,
     logger: false,
@@ -68,10 +68,10 @@ export async function listen(
   app.server.maxConnections = maxConnections;
   app.server.on('drop', () => {
     metrics.requestRefused('connection_limit');
-    if (events.count('drop') === 1) log.warn({ maxConnections }, 'All connections are in use: new ones are refused');
+    if (events('drop') === 1) log.warn({ maxConnections }, 'All connections are in use: new ones are refused');
   });
   app.server.on('clientError', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'HPE_HEADER_OVERFLOW' && events.count(code) === 1)
+    if (code === 'HPE_HEADER_OVERFLOW' && events(code) === 1)
       log.warn({ maxHeaderBytes }, 'A request was refused (431): its headers, such as cookies, are too large');
   });
   app.removeAllContentTypeParsers();

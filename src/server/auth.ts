@@ -1,10 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createBurstCounter } from '../shared/bounded.ts';
 import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import type { Metrics } from '../shared/metrics.ts';
+import { createBurstCounter } from './bursts.ts';
 import { sendSentence } from './errors.ts';
 import { privately } from './page.ts';
 
@@ -33,7 +33,7 @@ export function createGuard({
   readonly metrics: Metrics;
   readonly log: Log;
 }) {
-  const guesses = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
+  const guesses = createBurstCounter();
   let delayed = 0;
 
   const signInBy = (request: FastifyRequest) =>
@@ -43,7 +43,7 @@ export function createGuard({
     if (isGuess) {
       const address = request.ip;
       metrics.requestRefused('admin_token');
-      if (guesses.count(address) === 1)
+      if (guesses(address) === 1)
         log.warn({ address }, 'A request had a wrong ADMIN_TOKEN. Further ones from this address are only counted');
       delayed += 1;
       if (delayed <= maxDelayed) await delay(refusalMs);

@@ -1,9 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../checks/checks.ts';
 import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
-import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
+import { createBurstCounter } from './bursts.ts';
 import { html } from './html.ts';
 import { answerPage, link, privately, renderPage } from './page.ts';
 
@@ -39,11 +39,11 @@ export function toldOf(error: unknown): { readonly status: number; readonly sent
  * request.
  */
 export function createErrorHandler(log: Log) {
-  const failures = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
+  const failures = createBurstCounter();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const told = toldOf(error);
     const { url: path } = request.routeOptions;
-    if (told.sentence === faultSentence && failures.count(`${path} ${(error as Error).message}`) === 1)
+    if (told.sentence === faultSentence && failures(`${path} ${(error as Error).message}`) === 1)
       log.error({ err: error, method: request.method, path }, 'A request could not be answered');
     // Keeps the connection open: a sender of too large a body may read the answer only after it has sent everything.
     return sendSentence(request, reply.code(told.status).removeHeader('connection'), told.sentence);

@@ -1,11 +1,9 @@
-/** An exponential back-off. Times in milliseconds. */
+/** An exponential back-off: each wait is twice the one before. Times in milliseconds. */
 export interface Backoff {
   /** Before the first retry. */
   readonly firstMs: number;
   /** The longest wait, unless the server asks for a longer one. */
   readonly maxMs: number;
-  /** Each wait is this many times the one before. Default 2. */
-  readonly factor?: number;
   /** The share of each wait that is random: 0 (the default) is none, 1 is full jitter. */
   readonly jitter?: number;
 }
@@ -16,11 +14,11 @@ export interface Backoff {
  * return all at once.
  */
 export function backoffMs(
-  { firstMs, maxMs, factor = 2, jitter = 0 }: Backoff,
+  { firstMs, maxMs, jitter = 0 }: Backoff,
   retry: number,
   { askedMs, random = Math.random }: { askedMs?: number | undefined; random?: () => number } = {},
 ): number {
   const chance = random();
-  const own = Math.min(maxMs, firstMs * factor ** (retry - 1)) * (1 - jitter + jitter * chance);
+  const own = Math.min(maxMs, firstMs * 2 ** (retry - 1)) * (1 - jitter + jitter * chance);
   return askedMs === undefined ? own : Math.max(own, askedMs + firstMs * jitter * chance);
 }

@@ -17,22 +17,3 @@ export function numbersIn(text: string): string[] {
     .map(normalizeNumber)
     .filter((number) => number.length >= shortestNumber);
 }
-
-const asciiDigit = /^[0-9]+$/;
-const decimal = /\p{Nd}/u;
-const known = new Map<string, string>();
-
-/** A digit of any script in ASCII. */
-export function plainDigit(character: string): string {
-  // Unicode orders the ten digits of a script from 0 to 9; compatibility digits decompose to ASCII ones.
-  const composed = character.normalize('NFKC');
-  if (asciiDigit.test(composed)) return composed;
-  const held = known.get(character);
-  if (held !== undefined) return held;
-  const code = character.codePointAt(0) ?? 0;
-  let zero = code;
-  while (decimal.test(String.fromCodePoint(zero - 1))) zero -= 1;
-  const value = String((code - zero) % 10);
-  known.set(character, value);
-  return value;
-}

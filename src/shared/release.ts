@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
@@ -25,23 +25,11 @@ export function readRelease(): Release {
   return known;
 }
 
-/** One line for `--version`. */
-export const describeRelease = ({ version, commit, schema }: Release): string =>
-  `${version} (commit ${commit}, schema ${schema})`;
-
 function findCommit(): string {
   const named = commitVariables.map((name) => process.env[name]).find(Boolean);
-  return named || commitOfCheckout() || 'unknown';
-}
-
-function commitOfCheckout(): string | undefined {
-  if (!existsSync(`${root}.git`)) return undefined;
-  try {
-    const stdio = ['ignore', 'pipe', 'ignore'] as const;
-    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: [...stdio] }).trim();
-  } catch {
-    return undefined;
-  }
+  if (named || !existsSync(`${root}.git`)) return named ?? 'unknown';
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' });
+  return stdout?.trim() || 'unknown';
 }
 
 function newestMigration(): string {

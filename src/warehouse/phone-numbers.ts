@@ -1,4 +1,4 @@
-import { normalizeNumber, plainDigit } from '../shared/numbers.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
 import { threadKey } from '../shared/thread.ts';
 import { normalize } from './phrases.ts';
 
@@ -96,6 +96,14 @@ export function typedNumber(typed: string, options: TypedOptions = {}): TypedNum
   const found = readTyped(typed, options);
   if (typeof found !== 'string') return found;
   return { problem: `no phone number: ${found}; write one with its country code, such as +1 212 555 0123` };
+}
+
+/** A digit of any script in ASCII: Unicode orders the ten digits of a script from 0 to 9. */
+function plainDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let zero = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return String((code - zero) % 10);
 }
 
 function readTyped(

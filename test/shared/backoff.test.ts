@@ -6,7 +6,6 @@ const waits = (backoff: Backoff, chance: number, askedMs?: number) =>
 
 test.each([
   ['doubles up to its cap', {}, 0.3, [100, 200, 400, 500, 500]],
-  ['grows by another factor', { factor: 3 }, 0.3, [100, 300, 500, 500, 500]],
   ['is drawn from nothing with full jitter', { jitter: 1 }, 0, [0, 0, 0, 0, 0]],
   ['is drawn up to the whole wait with full jitter', { jitter: 1 }, 0.5, [50, 100, 200, 250, 250]],
   ['keeps the part that is not random', { jitter: 0.5 }, 0, [50, 100, 200, 250, 250]],
