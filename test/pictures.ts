@@ -54,9 +54,9 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function waitForHistory(read: () => Promise<{ completeness: { value?: { uncompared: { days: number } } } }>) {
+async function waitForHistory(read: () => Promise<{ completeness: { value?: { isFillingIn: boolean } } }>) {
   const deadline = performance.now() + maxWaitMs;
-  while ((await read()).completeness.value?.uncompared.days !== 0) {
+  while ((await read()).completeness.value?.isFillingIn !== false) {
     if (performance.now() > deadline) throw new Error('The history was not filled in within ten minutes.');
     await sleep(2_000);
   }

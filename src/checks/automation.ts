@@ -8,7 +8,7 @@ import { toType } from '../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../shared/format.ts';
 import { maskKey } from '../shared/masking.ts';
 import { readUsersZone } from '../warehouse/users.ts';
-import { type Checks, type Find, rows } from './check.ts';
+import { type Checks, counted, rows } from './check.ts';
 
 /** How to end a refusal by the service. The reason begins with the code of the refusal. */
 function remedyOf(reason: string, otherwise: string): string {
@@ -61,28 +61,27 @@ const unsent = (condition: typeof isLive) => sql<Unsent>`
 const raises = 'To send more, raise it under `budgets` in the rules file';
 
 /** A daily budget of which less than a fifth is left, in micro-dollars. */
-const findSpent: Find = async (seen) => {
-  const { dailyMicros } = await readLimits(seen.db);
-  const find = rows(
-    sql<{ used: number }>`
-      select (spent_micros + reserved_micros)::float8 as used from ops.send_budgets
-      where scope = 'account' and budget_date = (now() at time zone 'UTC')::date and ${dailyMicros}::float8 > 0
-        and spent_micros + reserved_micros >= 0.8 * ${dailyMicros}::float8
-        and not exists (select from ops.sends s where ${isLive} and ${isUsedUp})`,
-    ({ used }) => ({
-      level: 'warning',
-      sentence: `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
-      remedy: `Beyond it, no text is sent until midnight UTC. ${raises}; to stop, run ${toType('sends pause')}.`,
-    }),
-  );
-  return find(seen);
-};
+const findSpent = rows(
+  async ({ db }) => {
+    const { dailyMicros } = await readLimits(db);
+    return sql<{ used: number; daily: number }>`
+      select (spent_micros + reserved_micros)::float8 as used, daily from ops.send_budgets, (select ${dailyMicros}::float8 as daily) d
+      where scope = 'account' and budget_date = (now() at time zone 'UTC')::date and daily > 0
+        and spent_micros + reserved_micros >= 0.8 * daily
+        and not exists (select from ops.sends s where ${isLive} and ${isUsedUp})`;
+  },
+  ({ used, daily }) => ({
+    level: 'warning',
+    sentence: `${Math.floor((used / daily) * 100)}% of the daily budget of automatic texts is used (${dollars(used)} of ${dollars(daily)}).`,
+    remedy: `Once it’s used up, no text is sent until midnight UTC. ${raises}; to stop, run ${toType('sends pause')}.`,
+  }),
+);
 
 /** The dearest segment of the last day, if it cost more than twice the newest price before it, in micro-dollars. */
-const findDear: Find = async (seen) => {
-  const { unitMicros } = await readLimits(seen.db);
-  const find = rows(
-    sql<{ micros: number; before: number; since: Date }>`
+const findDear = rows(
+  async ({ db }) => {
+    const { unitMicros } = await readLimits(db);
+    return sql<{ micros: number; before: number; since: Date }>`
       with priced as (
         select settled_micros::float8 / units as micros, settled_at as since from ops.sends
         where planned_at > now() - interval '7 days' and state = 'SENT' and settled_micros is not null and units > 0
@@ -91,16 +90,15 @@ const findDear: Find = async (seen) => {
       )
       select * from dearest d, lateral (select coalesce(
         (select micros from priced p where p.since < d.since order by p.since desc limit 1), ${unitMicros}::float8) as before) b
-      where micros > greatest(${unitMicros}::float8, 2 * before)`,
-    ({ micros, before, since }) => ({
-      level: 'warning',
-      sentence: `A segment of an automatic text was charged ${price(micros)}, where ${price(before)} was usual.`,
-      remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
-      since,
-    }),
-  );
-  return find(seen);
-};
+      where micros > greatest(${unitMicros}::float8, 2 * before)`;
+  },
+  ({ micros, before, since }) => ({
+    level: 'warning',
+    sentence: `The service charged ${price(micros)} for a segment of an automatic text; the usual price was ${price(before)}.`,
+    remedy: `For a day, a text is sent only if the rest of the daily budget covers ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file. If it’s wrong, ask the service’s operator; ${toType('sends pause')} stops all texts.`,
+    since,
+  }),
+);
 
 /** Whether rules are evaluated and their texts leave. */
 export const automationChecks: Checks = {
@@ -112,23 +110,19 @@ export const automationChecks: Checks = {
     ({ by, since, reason }, now) => ({
       level: by === 'ledger' ? 'problem' : 'warning',
       sentence: 'All automatic texts are paused.',
-      remedy: `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`,
-      detail: `Paused ${ago(since, now)}${by === 'ledger' ? ' by the daemon itself' : ''}: ${reason}.`,
+      remedy: `${toType('sends resume')} resumes them, but for those that have expired.`,
+      detail: `Paused ${ago(since, now)}${by === 'ledger' ? ' by Trunkline itself' : ''}: ${reason}.`,
       since,
     }),
   ),
 
   /** Decisions that only a person can take. */
   sends_for_people: [
-    rows(
-      sql<{ count: number }>`
-      select count(*)::int as count from ops.sends where state = 'NEEDS_HUMAN' having count(*) > 0`,
-      ({ count }) => ({
-        level: 'problem',
-        sentence: `Automatic texts that may or may not have gone out: ${quantity(count)}.`,
-        remedy: `Read their threads, from the page /sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
-      }),
-    ),
+    counted(sql`from ops.sends where state = 'NEEDS_HUMAN'`, (count) => ({
+      level: 'problem',
+      sentence: `${countOf(count, 'automatic text')} may or may not have been sent.`,
+      remedy: `Read the threads, from the page /sends, and record each outcome with ${toType('sends settle')}. Nothing is sent again.`,
+    })),
     rows(
       sql<{ count: number; since: Date; isLate: boolean }>`
       select count(*)::int as count, min(planned_at) as since,
@@ -137,7 +131,7 @@ export const automationChecks: Checks = {
       ({ count, since, isLate }, now) => ({
         level: isLate ? 'warning' : 'notice',
         sentence: `Automatic texts that wait for approval: ${quantity(count)}, the oldest planned ${ago(since, now)}.`,
-        remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+        remedy: `Approve or reject each on the page /sends, or with ${toType('sends approve')} and ${toType('sends reject')}. What nobody approves expires.`,
         since,
       }),
     ),
@@ -146,28 +140,24 @@ export const automationChecks: Checks = {
       select count(distinct number)::int as count from ops.opt_outs_waiting having count(*) > 0`,
       ({ count }) => ({
         level: 'notice',
-        sentence: `Numbers that may have opted out by a text: ${quantity(count)}. No automatic text goes there until somebody decides.`,
+        sentence: `${countOf(count, 'number')} may have opted out by a text, and no automatic text goes there until somebody decides.`,
         remedy: `Read the texts on the page /opt-outs, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
       }),
     ),
   ],
 
-  sends_unknown: rows(
-    sql<{ count: number }>`
-      select count(*)::int as count from ops.sends where state = 'UNKNOWN' having count(*) > 0`,
-    ({ count }) => ({
-      level: 'warning',
-      sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
-      remedy:
-        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page /sends lists them.',
-    }),
-  ),
+  sends_unknown: counted(sql`from ops.sends where state = 'UNKNOWN'`, (count) => ({
+    level: 'warning',
+    sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
+    remedy:
+      'Trunkline searches their threads for them, for a day at most, and sends nothing again. The page /sends lists them.',
+  })),
 
   /** A daily budget that is used up or nearly so, or a price that may use it up. */
   sends_budget: [
     rows(unsent(isUsedUp), ({ count, reason, isOver }) => ({
       level: isOver ? 'notice' : 'warning',
-      sentence: `${countOf(count, 'automatic text')} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+      sentence: `Today, ${countOf(count, 'automatic text')} couldn’t be sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
       remedy: `It is renewed at midnight UTC. ${raises}.`,
     })),
     findSpent,
@@ -178,7 +168,7 @@ export const automationChecks: Checks = {
     unsent(sql`s.state in ('REJECTED', 'NOT_SENT')`),
     ({ count, reason, lastAt, lines, isOver, isTotal }, now) => ({
       level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
-      sentence: `${countOf(count, 'automatic text')} of the last day not sent, the last ${ago(lastAt, now)}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
+      sentence: `In the last day, ${countOf(count, 'automatic text')} couldn’t be sent, the last ${ago(lastAt, now)}${isOver ? '; later ones were sent' : isTotal ? '; none has been sent since' : ''}.`,
       detail: `From ${lines.map((line) => maskKey('line', line)).join(', ')}: ${reason}.`,
       remedy: remedyOf(reason, 'The page /sends shows the history of each of them.'),
     }),
@@ -194,9 +184,9 @@ export const automationChecks: Checks = {
       group by 2 order by 1 desc, 2 limit 20`,
     ({ count, reason }) => ({
       level: 'warning',
-      sentence: `${countOf(count, 'automatic text')} waited for more than a minute to be sent.`,
+      sentence: `For more than a minute, ${countOf(count, 'automatic text')} couldn’t be sent.`,
       remedy:
-        'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
+        'Check that a worker takes the queue `sends`, and that the service answers it. A text that waits for the rest of a daily budget is sent once the outcome of those before it is known.',
       detail: reason === '' ? undefined : `The reason: ${reason}.`,
     }),
   ),
@@ -207,14 +197,14 @@ export const automationChecks: Checks = {
     const mode = await readAllowedMode(db);
     if (mode === 'off' || (mode === undefined && !inForce)) return [];
     if (!inForce) {
-      const sentence = 'No rules are in force: the rules file cannot be used. Mirroring goes on.';
-      const remedy = `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`;
+      const sentence = 'No rules are in force: the rules file has an error. Mirroring goes on.';
+      const remedy = `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the corrected file.`;
       return [{ level: 'problem', sentence, remedy }];
     }
     const { problem } = checkVersion(inForce);
     if (!problem) return [];
-    const sentence = `This release does not understand line ${problem.line} of version ${inForce.version} of the rules, so rules do nothing. Mirroring goes on.`;
-    const remedy = `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`;
+    const sentence = `This release doesn’t understand line ${problem.line} of version ${inForce.version} of the rules, so rules do nothing. Mirroring goes on.`;
+    const remedy = `Correct the rules on the page /rules/edit, or with ${toType('rules apply')}.`;
     return [{ level: 'problem', sentence, remedy, detail: `${problem.message} ${problem.remedy}` }];
   },
 
@@ -250,7 +240,7 @@ export const automationChecks: Checks = {
       where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
       ({ target, count, since, reason }) => ({
         level: 'warning',
-        sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
+        sentence: `A target doesn’t accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
         remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
         detail: `The target is ${target}: ${reason}.`,
         since,
@@ -264,18 +254,13 @@ export const automationChecks: Checks = {
       group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4 limit 5`,
       ({ state, rule, kind, target, reason, count }) => ({
         level: 'warning',
-        ...(state === 'unclear'
-          ? {
-              sentence: `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
-              remedy: 'Check the conversation: the action is not retried.',
-            }
-          : {
-              sentence: `Actions of rules that failed in the last day: ${quantity(count)}.`,
-              remedy:
-                target === null
-                  ? remedyOf(reason, 'The page /runs has the whole reason.')
-                  : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
-            }),
+        sentence: `In the last day, ${countOf(count, 'action')} of rules ${state === 'unclear' ? 'may or may not have been performed' : 'failed'}.`,
+        remedy:
+          state === 'unclear'
+            ? 'Check the conversation: the action isn’t repeated.'
+            : target === null
+              ? remedyOf(reason, 'The page /runs has the whole reason.')
+              : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
         detail: `The rule is ${rule}, the action ${target === null ? kind : `${kind} ${target}`}: ${reason}.`,
       }),
     ),
@@ -285,8 +270,8 @@ export const automationChecks: Checks = {
       where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' having count(*) > 0`,
       ({ count, names }) => ({
         level: 'warning',
-        sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
-        remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+        sentence: `In the last day, rules couldn’t be evaluated ${countOf(count, 'time')}.`,
+        remedy: `They did nothing then. The reason in ops.rule_runs begins with "error:". ${toType('rules check')} checks the file.`,
         detail: `The rules are ${names}.`,
       }),
     ),

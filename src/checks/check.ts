@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import type { ReadySettings } from '../context.ts';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import type { QueuesHealth } from '../queues/queues.ts';
 
 /**
@@ -56,8 +56,18 @@ export type Find = (seen: Seen) => Promise<readonly Told[]>;
  */
 export type Checks = Readonly<Record<string, Find | readonly Find[]>>;
 
+type Asking<Row> = RawBuilder<Row> | ((seen: Seen) => RawBuilder<Row> | Promise<RawBuilder<Row>>);
+
 /** A query with words: each row is a finding. */
 export const rows =
-  <Row>(statement: RawBuilder<Row>, tell: (row: Row, now: Date) => Told): Find =>
-  async ({ db, now }) =>
-    (await query(db, statement)).map((row) => tell(row, now));
+  <Row>(asking: Asking<Row>, tell: (row: Row, now: Date) => Told): Find =>
+  async (seen) => {
+    const statement = typeof asking === 'function' ? await asking(seen) : asking;
+    return (await query(seen.db, statement)).map((row) => tell(row, seen.now));
+  };
+
+/** As `rows`, of how many rows `from` selects; nothing of none. */
+export const counted = (from: RawBuilder<unknown>, tell: (count: number, now: Date) => Told): Find =>
+  rows(sql<{ count: number }>`select count(*)::int as count ${from} having count(*) > 0`, ({ count }, now) =>
+    tell(count, now),
+  );

@@ -6,7 +6,7 @@ import { countOf } from '../shared/format.ts';
 import { checkSeconds, readAnnouncing } from '../sync/subscriptions/store.ts';
 import { type Checks, rows } from './check.ts';
 
-const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
+const ensures = `Run ${toType('subscriptions ensure')}: it creates or enables them, or prints what to create by hand.`;
 
 /** Whether the processes of a deployment run and fit together. */
 export const processChecks: Checks = {
@@ -14,7 +14,7 @@ export const processChecks: Checks = {
     const { isReachable, backend, reason: detail } = await queues;
     if (isReachable) return [];
     const isRedis = backend === 'redis';
-    const sentence = 'The queue cannot be reached, so what arrives is read some seconds later.';
+    const sentence = 'The queue can’t be reached, so what arrives is read some seconds later.';
     const remedy = `Check that ${isRedis ? 'Redis runs and that REDIS_URL is right' : 'the queue’s schema in Postgres is there'}. Nothing is lost meanwhile.`;
     return [{ level: 'problem', sentence, remedy, detail }];
   },
@@ -22,8 +22,8 @@ export const processChecks: Checks = {
   /** Without any process, this isn't a deployment yet. */
   web_missing: rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'worker')`, () => ({
     level: 'problem',
-    sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
-    remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
+    sentence: 'No `web` process runs, so nobody receives the service’s webhooks.',
+    remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. Trunkline then searches what it missed.`,
   })),
 
   /** Settings that decide what the processes do together, if they differ for longer than a rolling deploy takes. */
@@ -42,7 +42,7 @@ export const processChecks: Checks = {
     ({ names, since, processes }) => ({
       level: 'warning',
       sentence: `Processes have different values of ${names}.`,
-      remedy: `Give them the same settings, and restart the ones that are out of date: ${processes}. Meanwhile each receiver registers webhooks of its own, and rules act as the worker that takes them may.`,
+      remedy: `Give them the same settings, and restart those that are out of date: ${processes}. Until then, each receiver registers webhooks of its own, and rules obey the RULES_MODE of the worker that takes them.`,
       since,
     }),
   ),
@@ -61,8 +61,8 @@ export const settingChecks: Checks = {
         and coalesce((select received_at from ops.deliveries order by delivery_id desc limit 1) < now() - interval '1 day', true))`,
       () => ({
         level: 'warning',
-        sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
-        remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`,
+        sentence: 'No webhook subscription delivers to this receiver, so new texts and calls aren’t announced.',
+        remedy: `A receiver with PUBLIC_URL registers them when it starts. ${ensures}`,
       }),
     ),
     rows(
@@ -84,9 +84,9 @@ export const settingChecks: Checks = {
       where state = 'in_place' and last_fault is not null and changed_at > now() - interval '5 minutes' having count(*) > 0`,
       ({ faults, since }) => ({
         level: 'warning',
-        sentence: `Webhook subscriptions were changed at the service (${faults}); they are repaired.`,
+        sentence: `Webhook subscriptions were changed at the service (${faults}). Trunkline has repaired them.`,
         remedy:
-          'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
+          'Trunkline searches what was lost meanwhile. Find out who changed them, unless you stopped a receiver with other settings then.',
         since,
       }),
     ),
@@ -97,8 +97,8 @@ export const settingChecks: Checks = {
       .filter(({ lost }) => lost > 0)
       .map(({ stream, lost, since }) => ({
         level: 'warning',
-        sentence: `The webhook subscriptions are in place, but nothing arrives: no webhook announced the last ${countOf(lost, stream.slice(0, -1))}.`,
-        remedy: `Run ${toType('doctor')}, which posts to PUBLIC_URL as the service does. What stands in front of the receiver must pass POST requests to /hooks on, without a redirect. Calls and texts are polled meanwhile.`,
+        sentence: `The webhook subscriptions are in place, but no webhook announced the last ${countOf(lost, stream.slice(0, -1))}.`,
+        remedy: `Run ${toType('doctor')}, which posts to PUBLIC_URL as the service does. A proxy in front of the receiver must pass on POST requests to /hooks, without a redirect. Until then, Trunkline polls calls and texts.`,
         since,
       })),
 
@@ -106,9 +106,9 @@ export const settingChecks: Checks = {
     const streams = (await readAnnouncing(db)).filter(({ isInPlace }) => !isInPlace).map(({ stream }) => stream);
     if (streams.length === 0) return [];
     const isPolling = sql`select from ${running} p having bool_or(role <> 'web') and count(address_hash) = 0`;
-    const sentence = `Without webhooks, ${streams.join(' and ')} are polled every 15 seconds. Polling does not see texts that were sent elsewhere, texts that somebody read before the poll, and numbers that never texted or called before.`;
+    const sentence = `Without webhooks, Trunkline polls ${streams.join(' and ')} every 15 seconds. Polling misses texts sent elsewhere, texts that somebody read before, and texts of numbers that never texted or called.`;
     const remedy =
-      'Set PUBLIC_URL, an address at which the service reaches this receiver: events then arrive within about a second. What polling misses comes with the next read of its thread.';
+      'Set PUBLIC_URL to an address at which the service reaches this receiver: events then arrive within about a second. What polling misses comes with the next read of its thread.';
     return (await query(db, isPolling)).map(() => ({ level: 'notice', sentence, remedy }));
   },
 
@@ -122,7 +122,7 @@ export const settingChecks: Checks = {
       ({ addresses }) => ({
         level: mode === 'live' ? 'warning' : 'notice',
         sentence: 'Another receiver of Trunkline gets the webhooks of this account too.',
-        remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
+        remedy: `If both have RULES_MODE=live, a text may be answered twice: let one of them send. If it doesn’t run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
         detail: `They go to ${addresses}.`,
       }),
     );
@@ -136,9 +136,9 @@ export const settingChecks: Checks = {
         and news_at > now() - interval '1 day' group by target order by target`,
     ({ target, count, error }) => ({
       level: 'warning',
-      sentence: `${countOf(count, 'alert')} could not be sent by ${target}.`,
+      sentence: `${countOf(count, 'alert')} couldn’t be sent by ${target}.`,
       detail: `The last error was: ${error}.`,
-      remedy: `Check this target in NOTIFY_TARGETS with ${toType('notify test')}. The messages are retried for a day.`,
+      remedy: `Try this target of NOTIFY_TARGETS with ${toType('notify test')}. Alerts are tried again for a day.`,
     }),
   ),
 
@@ -146,7 +146,7 @@ export const settingChecks: Checks = {
   status_unknown: async ({ unknown }) =>
     [...unknown.values()].slice(0, 1).map(({ message }) => ({
       level: 'warning',
-      sentence: `Parts of this status could not be read: ${[...unknown.keys()].join(', ')}.`,
+      sentence: `Parts of this status couldn’t be read: ${[...unknown.keys()].join(', ')}.`,
       remedy: 'If this lasts, something in Postgres holds a lock or answers slowly.',
       detail: `The error was: ${message}.`,
     })),

@@ -47,9 +47,10 @@ export interface Diagnosis {
 type Words = Omit<Diagnosis, 'subject'>;
 
 const ok = (sentence: string): Words => ({ level: 'ok', sentence });
-const notice = (sentence: string, remedy: string): Words => ({ level: 'notice', sentence, remedy });
-const warning = (sentence: string, remedy: string): Words => ({ level: 'warning', sentence, remedy });
-const problem = (sentence: string, remedy: string): Words => ({ level: 'problem', sentence, remedy });
+const tell =
+  (level: Level) =>
+  (sentence: string, remedy: string): Words => ({ level, sentence, remedy });
+const [notice, warning, problem] = [tell('notice'), tell('warning'), tell('problem')];
 const toldBy = ({ check, level, sentence, ...rest }: Finding): Words => ({
   check,
   level,
@@ -98,8 +99,8 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
 }
 
 const noApi: Words & { subscriptions?: undefined } = warning(
-  'API_BASE_URL or API_KEY is not set here, so the service was not asked.',
-  'Set both to the values that the worker has.',
+  'API_BASE_URL or API_KEY isn’t set here, so the service wasn’t asked.',
+  'Set both as the worker has them.',
 );
 
 async function probeSettings(settings: ReadySettings, db: Database): Promise<Words[]> {
@@ -122,7 +123,7 @@ async function checkHealth(settings: ReadySettings, database: OpenDatabase, log:
     return found;
   } catch (error) {
     const remedy = `Run ${toType('migrate')} and ${toType('doctor')} again.`;
-    return [problem(`The health checks cannot run: ${messageOf(error)}.`, remedy)];
+    return [problem(`The health checks can’t run: ${messageOf(error)}.`, remedy)];
   } finally {
     await queues?.close();
   }
@@ -189,7 +190,7 @@ export function judgeServer({ number, version, fsync, commits, asynchronous }: S
           )
         : asynchronous > 0
           ? notice(
-              'Postgres has a standby and does not wait for it: if that is promoted, the last commits are lost.',
+              'Postgres has a standby and doesn’t wait for it: if it is promoted, the last commits are lost.',
               'Name it in synchronous_standby_names, unless it is only read. Trunkline notices such a loss, and reads again what it can.',
             )
           : ok(`Commits are durable (synchronous_commit is ${commits}).`),
@@ -206,7 +207,7 @@ function compareClocks(one: string, aheadMs: number, other: string, maxMs: numbe
   const difference = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${other}`;
   return warning(
     `The clock of ${one} is ${difference}. Rules, coverage and later reads act too early or too late by as much.`,
-    'Set the clocks by NTP, first that of the Postgres server. If that of the service is wrong, tell its operator.',
+    'Set the clocks by NTP, the Postgres server’s first. If the service’s is wrong, tell its operator.',
   );
 }
 
@@ -216,7 +217,7 @@ async function probeWrites(db: Database): Promise<Words[]> {
     const [probed] = await query<{ takesWrites: boolean }>(db, writeProbe, []);
     return probed?.takesWrites ? [ok('Postgres accepts writes.')] : [];
   } catch (error) {
-    const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
+    const remedy = 'Check that its disk isn’t full, and that the standbys it waits for run.';
     return [problem(`Postgres accepts no writes: ${messageOf(error)}.`, remedy)];
   }
 }
@@ -239,64 +240,56 @@ async function probeApi(service: Service, db: Database) {
   const lastMonth = { start: end - 30 * 86_400, end, limit: 1 };
   const { calls, webhooks, conversations } = operations;
 
-  const probes: Probe[] = [
-    ...Object.values(directory).map((list) => [list.label, list, () => list.ask(service, call())] satisfies Probe),
-    [
-      'Calls',
-      calls.search,
-      async () => {
-        const { data } = await service.calls.search(lastMonth, call());
-        callId = data.calls[0]?.id ?? callId;
-        return data;
-      },
-    ],
-    [
-      'Webhook subscriptions',
-      webhooks.list,
-      async () => {
-        const { data } = await service.webhooks.list({}, call());
-        subscriptions = data;
-        return data;
-      },
-    ],
-    ['Recordings', calls.recordings, () => (callId ? service.calls.recordings(callId, call()) : undefined)],
-    ['Transcripts', calls.transcripts, () => (callId ? service.calls.transcripts(callId, call()) : undefined)],
+  const readCalls = async () => {
+    const { data } = await service.calls.search(lastMonth, call());
+    callId = data.calls[0]?.id ?? callId;
+    return data;
+  };
+  const listSubscriptions = async () => {
+    subscriptions = (await service.webhooks.list({}, call())).data;
+    return subscriptions;
+  };
+  const probes: readonly Probe[] = [
+    ...Object.values(directory).map((list): Probe => [list.label, list, () => list.ask(service, call())]),
+    ['Calls', calls.search, readCalls],
+    ['Webhook subscriptions', webhooks.list, listSubscriptions],
+    ['Recordings', calls.recordings, () => callId && service.calls.recordings(callId, call())],
+    ['Transcripts', calls.transcripts, () => callId && service.calls.transcripts(callId, call())],
     ['Texts', conversations.read, () => thread && service.conversations.read(thread, { limit: 1 }, call())],
   ];
   for (const [what, { scope }, read] of probes) {
     try {
       const isRead = (await read()) !== undefined;
-      found.push(isRead ? ok(`${what} can be read.`) : notice(`${what} were not checked: there are none yet.`, again));
+      found.push(
+        isRead ? ok(`${what} can be read.`) : notice(`${what} weren’t read, because there are none yet.`, again),
+      );
     } catch (error) {
       found.push(unreadable(what, error, scope));
       // All other probes would fail in the same way.
       if (found.length === 1 && !(error instanceof ServiceError && error.advice === 'scope')) return { found };
     }
   }
-  const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
-  if (otherAccount !== undefined) {
-    found.push(
-      problem(`The account is not recognized: ${otherAccount}.`, meaningOf({ code: 'account_unrecognized' }).remedy),
-    );
-  }
+  const other = await compareAccount(db, accountReads(service)).catch(() => undefined);
+  const { remedy } = meaningOf({ code: 'account_unrecognized' });
+  if (other !== undefined) found.push(problem(`The account isn’t recognized: ${other}.`, remedy));
   return { found, subscriptions };
 }
 
 /** What is read, with what scope, and how. Undefined: there is nothing to read yet. */
-type Probe = [what: string, needs: { scope: Scope }, read: () => Promise<unknown> | undefined];
+type Probe = [what: string, needs: { scope: Scope }, read: () => unknown];
 
 const again = `Run ${toType('doctor')} again when there are some.`;
 
 function unreadable(what: string, error: unknown, scope: Scope): Words {
   if (!(error instanceof ServiceError)) {
-    return problem(`${what} cannot be read: ${messageOf(error)}.`, 'Check that API_BASE_URL is right.');
+    return problem(`${what} can’t be read: ${messageOf(error)}.`, 'Check that API_BASE_URL is right.');
   }
   const { code, advice } = error;
   const named = { code, scope: error.scope ?? scope, detail: advice === 'scope' ? undefined : error.detail };
   const { sentence, remedy } = meaningOf(named);
   if (advice === 'credential') return problem(sentence, remedy);
   const tell = advice === 'not_found' || advice === 'refused' ? warning : problem;
-  return tell(`${what} cannot be read: ${maskNumbers(wordsOf(named))}.`, remedy);
+  return tell(`${what} can’t be read: ${maskNumbers(wordsOf(named))}.`, remedy);
 }
 
 /** Whether deliveries can arrive. `subscriptions`: all of the account's; undefined if they couldn't be listed. Never rejects. */
@@ -306,7 +299,7 @@ export async function probeReceiver(
 ): Promise<Words[]> {
   if (secret === undefined || publicUrl === undefined) {
     const remedy = 'To check it, set both to those of `web` or `start`, which keeps its secret in the data folder.';
-    return [notice('PUBLIC_URL or WEBHOOK_SECRET is not set here, so the receiver was not asked.', remedy)];
+    return [notice('PUBLIC_URL or WEBHOOK_SECRET isn’t set here, so the receiver wasn’t asked.', remedy)];
   }
   const found = [await probeAddress(publicUrl, secret)];
   for (const type of subscriptions ? wantedTypes : []) {
@@ -326,7 +319,7 @@ const reachTimeoutMs = 5_000;
 
 /** Posts as the service delivers: a proxy may refuse POST alone, and other programs may answer 200 to everything. */
 async function probeAddress(publicUrl: string, secret: string): Promise<Words> {
-  const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET, and that what stands in front of it passes POST requests to /hooks on.`;
+  const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET, and that a proxy in front of it passes on POST requests to /hooks.`;
   const dispatcher = await openAgent(publicUrl);
   try {
     const { statusCode, body } = await request(`${hookUrl(publicUrl, secret, 'AccountSMS')}?probe`, {
@@ -338,7 +331,7 @@ async function probeAddress(publicUrl: string, secret: string): Promise<Words> {
     });
     return statusCode === 200 && (await body.text()) === '{"ready":true}'
       ? ok('The receiver answers at PUBLIC_URL.')
-      : problem(`PUBLIC_URL answers ${statusCode}, not as our receiver does.`, remedy);
+      : problem(`PUBLIC_URL answers ${statusCode}, and not as our receiver does.`, remedy);
   } catch (error) {
     return problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, remedy);
   } finally {

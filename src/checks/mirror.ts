@@ -4,9 +4,9 @@ import { isRetrying } from '../inbox/sweep.ts';
 import { kindNames, priorities, type TargetKind } from '../inbox/targets.ts';
 import { running } from '../processes/running.ts';
 import { toType } from '../shared/command-name.ts';
-import { countOf, duration, quantity } from '../shared/format.ts';
+import { countOf, duration } from '../shared/format.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
-import { type Checks, rows, type Seen } from './check.ts';
+import { type Checks, counted, rows, type Seen } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
@@ -27,8 +27,8 @@ export const pending = sql`(
 const lateProofSeconds = 2 * 3_600;
 const judgedDays = 14;
 
-/** SQL: the back-fill of the first start isn't done. A worker begins it, and resumes it, by itself. */
-export const isFillingIn = ({ backfillDays }: Seen['settings']) => sql`(${backfillDays} > 0 and not exists (
+/** SQL: the first start's back-fill is to come or under way. Its part of threads is opened last. */
+export const isFillingIn = ({ settings: { backfillDays } }: Seen) => sql`(${backfillDays}::int > 0 and not exists (
   select from ops.backfills where is_automatic and stream = 'threads' and finished_at is not null))`;
 
 const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
@@ -74,8 +74,8 @@ export const mirrorChecks: Checks = {
       select count(*)::int as count, min(noticed_at) as since from ops.gaps where filled_at is null having count(*) > 0`,
     ({ count, since }) => ({
       level: 'warning',
-      sentence: `Webhooks may have been lost in ${countOf(count, 'period')}: a possible gap, not searched yet.`,
-      remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
+      sentence: `Webhooks may have been lost in ${countOf(count, 'period')}, which Trunkline hasn’t searched yet.`,
+      remedy: `It does so as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
       since,
     }),
   ),
@@ -91,8 +91,8 @@ export const mirrorChecks: Checks = {
       from ops.coverage where stream = 'calls' and state in ('differs', 'failed') having count(*) > 0`,
       ({ count, reason }) => ({
         level: 'warning',
-        sentence: `Hours of call history that are not proven complete: ${quantity(count)}.`,
-        remedy: 'Trunkline compares again automatically.',
+        sentence: `${countOf(count, 'hour')} of call history couldn’t be proven complete.`,
+        remedy: 'Trunkline compares with the service again. Nothing has to be done.',
         detail: `The newest reason: ${reason ?? 'not recorded'}.`,
       }),
     ),
@@ -103,55 +103,51 @@ export const mirrorChecks: Checks = {
       having max(to_at) < now() - ${lateProofSeconds} * interval '1 second'`,
       ({ seconds }) => ({
         level: 'warning',
-        sentence: `Call history is proven complete only up to ${duration(seconds)} ago; each hour should be, soon after its end.`,
+        sentence: `Call history is proven complete only up to ${duration(seconds)} ago. Usually, each hour is proven soon after its end.`,
         remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
       }),
     ),
-    (seen) =>
-      rows(
-        sql<{ days: number }>`
+    rows(
+      (seen) => sql<{ days: number }>`
       select count(*)::int as days from generate_series(0, ${judgedDays - 1}) n
         cross join lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
-      where day + interval '1 hour' <= now() and not ${isFillingIn(seen.settings)} and not exists (
+      where day + interval '1 hour' <= now() and not ${isFillingIn(seen)} and not exists (
         select from ops.coverage o
         where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)
       having count(*) > 0`,
-        ({ days }) => ({
-          level: 'notice',
-          sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service.`,
-          remedy: fillsIn,
-        }),
-      )(seen),
-    (seen) =>
-      rows(
-        sql`select where not ${isFillingIn(seen.settings)}
+      ({ days }) => ({
+        level: 'notice',
+        sentence: `Call history of ${days} of the last ${judgedDays} days was never compared with the service’s.`,
+        remedy: fillsIn,
+      }),
+    ),
+    rows(
+      (seen) => sql`select where not ${isFillingIn(seen)}
       and not exists (select from ops.backfills where stream = 'threads' and finished_at is not null)`,
-        () => ({
-          level: 'notice',
-          sentence: 'Texts from before the first start were never searched for.',
-          remedy: fillsIn,
-        }),
-      )(seen),
+      () => ({
+        level: 'notice',
+        sentence: 'Trunkline never searched for texts from before its first start.',
+        remedy: fillsIn,
+      }),
+    ),
   ],
 
   async texts_missing({ db }) {
     const lines = (await missingTexts(db)).filter(({ state }) => state === 'unexplained');
     if (lines.length === 0) return [];
-    const sentence = `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`;
+    const sentence = `The service counts unread texts on ${countOf(lines.length, 'line')} that Trunkline can’t find.`;
     const detail = `They came to ${lines.map(({ line }) => maskKey('line', line)).join(', ')}.`;
     const remedy = `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`;
     return [{ level: 'warning', sentence, detail, remedy }];
   },
 
-  deliveries_unrecognized: rows(
-    sql<{ count: number }>`
-      select count(*)::int as count
-      from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit 1000) d
-      where received_at > now() - interval '1 day' having count(*) > 0`,
-    ({ count }) => ({
+  deliveries_unrecognized: counted(
+    sql`from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit 1000) d
+      where received_at > now() - interval '1 day'`,
+    (count) => ({
       level: 'notice',
-      sentence: `${countOf(count, 'delivery')} of the last day could not be parsed.`,
-      remedy: `They are kept whole as long as deliveries, and a release that knows them reads them: ${toType('list deliveries recognized=no')} shows them.`,
+      sentence: `${countOf(count, 'delivery')} of the last day couldn’t be parsed.`,
+      remedy: `${toType('list deliveries recognized=no')} shows them. They are kept whole, as long as other deliveries, for a release that can read them.`,
     }),
   ),
 };

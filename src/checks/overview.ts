@@ -1,13 +1,12 @@
-import type { RawBuilder } from 'kysely';
 import { type QueueName, queueNames } from '../../config/queues.ts';
 import { missingTexts } from '../completeness/gaps/unread-comparisons.ts';
-import { query, relation, sql } from '../db/database.ts';
+import { query, sql } from '../db/database.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../inbox/targets.ts';
 import { summarizeSends } from '../ledger/control.ts';
 import type { SendState } from '../ledger/states.ts';
 import { readProcesses } from '../processes/running.ts';
 import { ago, countOf } from '../shared/format.ts';
-import { maskKey, maskNumbers } from '../shared/masking.ts';
+import { maskKey } from '../shared/masking.ts';
 import { readRelease } from '../shared/release.ts';
 import { directory, isDirectory } from '../warehouse/directory.ts';
 import type { Level, Seen } from './check.ts';
@@ -22,7 +21,7 @@ export async function takeOverview(context: Asked) {
   const { version: release, commit } = readRelease();
   const waitingIn = async (name: QueueName) => [name, await context.queues.waiting(name).catch(() => null)] as const;
   const { takenAt, answers, findings } = await askAll(context, {
-    ...{ schema, freshness, backlog, parked, completeness, inbox, holdings, sends, alerts },
+    ...{ schema, freshness, backlog, completeness, inbox, holdings, sends },
     processes: ({ db }: Seen) => readProcesses(db),
     async queues(seen: Seen) {
       const health = await seen.queues;
@@ -112,6 +111,9 @@ export interface Backlog {
   readonly unconfirmed: number;
   /** The part of all pending reads whose last attempt failed. */
   readonly failing: number;
+  /** They wait for another API key or for this scope. */
+  readonly isParked: boolean;
+  readonly missingScope: string | null;
   /** The counts are lower bounds. */
   readonly isAtLeast: boolean;
   readonly oldestDueSeconds: number | null;
@@ -129,54 +131,36 @@ function backlog({ db }: Seen) {
        count(*) filter (where priority = ${priorities.history})::int as history,
        count(*) filter (where priority >= ${unconfirmed.single})::int as unconfirmed,
        count(*) filter (where attempts > 0)::int as failing,
+       bool_or(k.parked_at is not null) as "isParked", max(k.missing_scope) as "missingScope",
        (select count(*) from pending) >= ${maxCounted} as "isAtLeast",
        extract(epoch from now() - min(due_at) filter (where is_due))::float8 as "oldestDueSeconds"
-     from unnest(${targetKinds}::text[]) with ordinality k (kind, at) left join pending p using (kind)
+     from unnest(${targetKinds}::text[]) with ordinality t (kind, at)
+       left join ops.parked_kinds k using (kind) left join pending p using (kind)
      group by kind, at order by at`,
   );
 }
 
-/** The kinds that wait because the API key may not read them. */
-async function parked({ db }: Seen) {
-  const rows = await query(
-    db,
-    sql<{ kind: TargetKind; since: Date; until: Date; reason: string; missingScope: string | null }>`
-      select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
-      from ops.parked_kinds order by parked_at`,
-  );
-  return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
-}
-
 /** How many of the newest deliveries are counted: about a day of a large account. Limits the query during a flood. */
 const maxDeliveries = 50_000;
-const maxUnrecognized = 1_000;
 
-/** Counts deliveries, and those that couldn't be parsed. `isAtLeast`: the counts are lower bounds. */
+/** Counts deliveries. `isAtLeast`: the counts are lower bounds. Ids follow arrival, so the primary key limits the scan. */
 async function inbox({ db }: Seen) {
-  // Ids follow arrival, so the primary key limits the scan. The BRIN index on the time can't.
-  const newest = (condition: RawBuilder<unknown>, most: number) => sql`(
-    select event_type, received_at, received_at > now() - interval '1 day' as is_of_day
-    from ops.deliveries where ${condition} order by delivery_id desc limit ${most})`;
   const types = await query(
     db,
     sql<{ type: string | null; lastHour: number; lastDay: number }>`
       select event_type as type, count(*) filter (where received_at > now() - interval '1 hour')::int as "lastHour", count(*)::int as "lastDay"
-      from ${newest(sql`true`, maxDeliveries)} d where is_of_day group by 1 order by 3 desc, 1`,
+      from (select * from ops.deliveries order by delivery_id desc limit ${maxDeliveries}) d
+      where received_at > now() - interval '1 day' group by 1 order by 3 desc, 1`,
   );
-  const [unrecognized = { count: 0, lastDay: 0, isAtLeast: false }] = await query(
-    db,
-    sql<{ count: number; lastDay: number; isAtLeast: boolean }>`
-      select count(*)::int as count, count(*) filter (where is_of_day)::int as "lastDay", count(*) = ${maxUnrecognized} as "isAtLeast"
-      from ${newest(sql`not is_recognized`, maxUnrecognized)} d`,
-  );
-  return { types, isAtLeast: types.reduce((sum, { lastDay }) => sum + lastDay, 0) >= maxDeliveries, unrecognized };
+  return { types, isAtLeast: types.reduce((sum, { lastDay }) => sum + lastDay, 0) >= maxDeliveries };
 }
 
 interface Compared {
+  /** Of the last hours that are over. */
+  readonly hours: { readonly all: number; readonly proven: number };
   /** For the watched hours of the last day: the calls that the service lists, and those that no webhook announced. */
   readonly lastDay: { readonly reported: number; readonly unannounced: number };
-  readonly openGapCount: number;
-  /** The back-fill of the first start isn't done. */
+  /** Whether the back-fill of the first start is to come or under way. */
   readonly isFillingIn: boolean;
   /** Progress of a back-fill from 0 to 1; null when none is running. */
   readonly backfillShare: number | null;
@@ -184,29 +168,24 @@ interface Compared {
 
 const shownHours = 48;
 
-/** The last hours that are over, oldest first, and what is known to be missing; of texts by (masked) line. */
-async function completeness({ db, settings }: Seen) {
-  const hours = await query(
-    db,
-    sql<{ begin: Date; state: 'waiting' | 'proven' | 'differs' | 'failed' }>`
-      select from_at as begin, state from (
-        select from_at, state from ops.coverage where stream = 'calls' and to_at <= now()
-        order by from_at desc limit ${shownHours}) c order by 1`,
-  );
+/** What is proven of call history, and what is known to be missing; of texts by (masked) line. */
+async function completeness(seen: Seen) {
+  const { db } = seen;
   const [compared] = await query(
     db,
     sql<Compared>`
-      select json_build_object('reported', coalesce(sum(reported_count), 0),
+      select (select json_build_object('all', count(*), 'proven', count(*) filter (where state = 'proven')) from (
+          select state from ops.coverage where stream = 'calls' and to_at <= now() order by from_at desc limit ${shownHours}) h) as hours,
+        json_build_object('reported', coalesce(sum(reported_count), 0),
           'unannounced', coalesce(sum(least(unannounced_count, reported_count)), 0)) as "lastDay",
-        (select count(*)::int from ops.gaps where filled_at is null) as "openGapCount",
         (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
          from ops.backfills where finished_at is null order by backfill_id desc limit 1) as "backfillShare",
-        ${isFillingIn(settings)} as "isFillingIn"
+        ${isFillingIn(seen)} as "isFillingIn"
       from ops.coverage where stream = 'calls' and is_watched and reported_count is not null and from_at > now() - interval '1 day'`,
   );
   if (!compared) throw new Error('An aggregate has no row');
   const lines = (await missingTexts(db)).map((each) => ({ ...each, line: maskKey('line', each.line) }));
-  return { ...compared, hours, lines };
+  return { ...compared, lines };
 }
 
 /**
@@ -222,23 +201,15 @@ const countedTables = [
 ];
 
 /** How many rows the tables hold. */
-async function holdings({ db }: Seen) {
-  const sizes = await query(
-    db,
-    sql<{ table: string; rows: number; isExact: boolean }>`
-      select t.name as table, greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::float8 as rows,
-        pg_relation_size(c.oid) <= ${countedBytes} as "isExact"
-      from ${relation('t', countedTables, { name: ['text', (table) => table] }, 'at')}
-      join pg_class c on c.oid = t.name::regclass order by t.at`,
+function holdings({ db }: Seen) {
+  const each = countedTables.map(
+    (table) => sql`
+      select ${table} as table, case when is_small then (select count(*) from ${sql.table(table)})
+        else greatest(reltuples, pg_stat_get_live_tuples(oid), 0) end::float8 as rows, is_small as "isExact"
+      from pg_class cross join lateral (select pg_relation_size(oid) <= ${countedBytes} as is_small) s
+      where oid = ${table}::regclass`,
   );
-  const small = sizes
-    .filter(({ isExact }) => isExact)
-    .map(({ table }) => sql`select ${table} as "table", count(*)::int as rows from ${sql.table(table)}`);
-  const counted =
-    small.length === 0
-      ? []
-      : await query(db, sql<{ table: string; rows: number }>`${sql.join(small, sql` union all `)}`);
-  return sizes.map((size) => ({ ...size, ...counted.find(({ table }) => table === size.table) }));
+  return query(db, sql<{ table: string; rows: number; isExact: boolean }>`${sql.join(each, sql` union all `)}`);
 }
 
 /**
@@ -251,21 +222,11 @@ async function sends({ db }: Seen) {
       select state, count(*)::int as count, count(*) filter (where reason = 'dry_run')::int as passed
       from ops.sends where planned_at > now() - interval '1 day' and (mode = 'dry-run' or reason = 'dry_run') group by state`,
   );
-  const counts: Partial<Record<SendState, number>> = {};
-  for (const { state, count } of simulated) counts[state] = count;
-  const passedCount = simulated.find(({ state }) => state === 'DENIED')?.passed ?? 0;
-  return { ...(await summarizeSends(db)), simulated: counts, passedCount };
-}
-
-/** Open alerts. */
-async function alerts({ db }: Seen) {
-  const open = await query(
-    db,
-    sql<{ check: string; level: string; since: Date }>`
-      select check_name as check, max(level) as level, min(known_at) as since from ops.alerts
-      where news_at is not null and ended_at is null group by check_name order by since`,
+  const counts: Partial<Record<SendState, number>> = Object.fromEntries(
+    simulated.map(({ state, count }) => [state, count]),
   );
-  return { open };
+  const passedCount = simulated.reduce((sum, { passed }) => sum + passed, 0);
+  return { ...(await summarizeSends(db)), simulated: counts, passedCount };
 }
 
 /** The newest migration, null without any, and the version of the server. */

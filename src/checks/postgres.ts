@@ -11,8 +11,8 @@ import { type Checks, type Finding, rows, type Told } from './check.ts';
 
 const unavailable: Told = {
   level: 'problem',
-  sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
-  remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
+  sentence: 'Postgres doesn’t answer, so deliveries are answered 503 and nothing is mirrored.',
+  remedy: `Check that Postgres runs, that its disk isn’t full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
 };
 const diskFull: Told = {
   level: 'problem',
@@ -22,7 +22,7 @@ const diskFull: Told = {
 const takesNoWrites: Told = {
   level: 'problem',
   sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
-  remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+  remedy: 'Check that DATABASE_URL names the primary and that its disk isn’t full, and read the log of `web`.',
 };
 const connectionsTaken: Told = {
   level: 'problem',
@@ -80,8 +80,8 @@ export const postgresChecks: Checks = {
     ({ from, until, isPaused }) => ({
       level: isPaused ? 'problem' : 'warning',
       sentence: `The database went back in time: what was written from ${toTheSecond(from, 'UTC')} to ${toTheSecond(until, 'UTC')} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
-      remedy: `Texts and calls of that time are searched; rules act on nothing older than its end. Repeat what people did in it: erasures, imports, rules, settings, decisions on opt-outs. ${
-        isPaused ? `Then ${toType('sends resume')}.` : 'This ends a day later.'
+      remedy: `Trunkline searches texts and calls of that time; rules act on nothing older than its end. Repeat what people did then: erasures, imports, rules, settings, decisions on opt-outs. ${
+        isPaused ? `Then run ${toType('sends resume')}.` : 'This warning ends after a day.'
       }`,
       since: until,
     }),
@@ -92,7 +92,7 @@ export const postgresChecks: Checks = {
     // A newer release takes care of its own views.
     const views = (await isAhead(db)) ? [] : await outdatedViews(db);
     if (views.length === 0) return [];
-    const sentence = 'The reports are not all those of this release.';
+    const sentence = 'Some reports aren’t those of this release.';
     return [{ ...migrationsMissing, level: 'warning', sentence, detail: `The views are ${views.join(', ')}.` }];
   },
 };

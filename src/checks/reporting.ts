@@ -1,8 +1,8 @@
 import { sql } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
-import { countOf, duration, quantity } from '../shared/format.ts';
+import { countOf, duration } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { type Checks, rows } from './check.ts';
+import { type Checks, counted, rows } from './check.ts';
 
 /** Reports may lack a change for this many seconds. A drain runs every ten, or every 900 while reads are late. */
 const lateSeconds = 300;
@@ -23,7 +23,7 @@ export const reportChecks: Checks = {
       ({ what, since, seconds, error }) => ({
         level: seconds > veryLateSeconds ? 'problem' : 'warning',
         sentence: `The reports of ${what} stand still: the update has failed for ${duration(seconds)}.`,
-        remedy: `It is tried again, and nothing is lost: all facts are in the schema warehouse. The role of DATABASE_URL needs every right in the schemas rollups, reporting, ops and warehouse; ${toType('migrate')} restores views and functions.`,
+        remedy: `Give the role of DATABASE_URL every right in the schemas rollups, reporting, ops and warehouse; ${toType('migrate')} restores views and functions. The update is tried again, and nothing is lost.`,
         detail: `The error was: ${maskNumbers(error)}.`,
         since,
       }),
@@ -38,9 +38,9 @@ export const reportChecks: Checks = {
       where since < now() - ${lateSeconds} * interval '1 second' and not exists (select from ${failing} f)`,
       ({ since, seconds }) => ({
         level: seconds > veryLateSeconds ? 'problem' : 'warning',
-        sentence: `The reports are ${duration(seconds)} behind: they lack what changed since then.`,
+        sentence: `The reports are ${duration(seconds)} behind.`,
         remedy:
-          'Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only.',
+          'Check that a worker runs, and look for "Updating the rollups" in its log. While reads are more than a minute late, reports are updated every 15 minutes only.',
         since,
       }),
     ),
@@ -53,23 +53,19 @@ export const reportChecks: Checks = {
       from ops.rollup_troubles having count(*) > 0`,
       ({ count, since, first }) => ({
         level: 'warning',
-        sentence: `The reports lack ${countOf(count, 'change')} that could not be counted.`,
+        sentence: `The reports lack ${countOf(count, 'change')} that couldn’t be counted: a value is out of range.`,
         remedy:
-          'A value there is out of range. ops.rollup_troubles lists them with their errors: correct the row in the schema warehouse, or report it. They are tried again within a quarter of an hour.',
+          'ops.rollup_troubles lists them with their errors: correct the row in the schema warehouse, or report it. They are tried again within a quarter of an hour.',
         detail: `The first are ${first.map(maskNumbers).join('; ')}.`,
         since,
       }),
     ),
-    rows(
-      sql<{ count: number }>`
-      select count(*)::int as count from warehouse.calls where started_at is null and deleted_at is null having count(*) > 0`,
-      ({ count }) => ({
-        level: 'warning',
-        sentence: `Calls without a start that was understood, so that no report has them: ${quantity(count)}.`,
-        remedy:
-          'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`, and report the form of the time that the service sent.',
-      }),
-    ),
+    counted(sql`from warehouse.calls where started_at is null and deleted_at is null`, (count) => ({
+      level: 'warning',
+      sentence: `The reports lack ${countOf(count, 'call')} whose start couldn’t be read.`,
+      remedy:
+        '`select call_id from warehouse.calls where started_at is null and deleted_at is null` names them: report the form of the time that the service sends.',
+    })),
   ],
 
   /** Reports by old definitions, and figures that differ from the service's. */
@@ -77,8 +73,8 @@ export const reportChecks: Checks = {
     rows(sql`select from ops.rollup_state where meaning is distinct from ops.rollup_meaning()`, () => ({
       level: 'warning',
       sentence:
-        'Not all reports follow the definitions of now: delivery words or reporting.params changed, or a rebuild has not ended.',
-      remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
+        'Some reports follow older definitions: delivery words or reporting.params changed, or a rebuild hasn’t ended.',
+      remedy: `Run ${toType('reporting rebuild')}, unless it runs. Workers may keep running.`,
     })),
     rows(
       sql<{ isOfStatus: boolean; count: number; days: number; newest: string }>`
@@ -93,8 +89,8 @@ export const reportChecks: Checks = {
       ({ isOfStatus, count, days, newest }) => ({
         // Direction and status are specified. Whether a search by user or queue finds what the legs show isn't.
         level: isOfStatus ? 'warning' : 'notice',
-        sentence: `Figures of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} that differ from the service’s own, although the calls were read again: ${quantity(count)} on ${countOf(days, 'day')}.`,
-        remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 of each figure. This ends a week after their day.`,
+        sentence: `On ${countOf(days, 'day')}, ${countOf(count, 'figure')} of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} don’t match the service’s own, although the calls were read again.`,
+        remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 calls of each figure. A week after its day, a figure isn’t told any more.`,
         detail: `${newest}.`,
       }),
     ),

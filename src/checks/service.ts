@@ -36,7 +36,7 @@ export const serviceChecks: Checks = {
       level: 'problem',
       ...meaningOf({ code: 'account_unrecognized' }),
       ...(refused < all && {
-        sentence: `The account of ${refused} of ${all} processes is not recognized, so nothing is read, proven or sent.`,
+        sentence: `The account of ${refused} of ${all} processes isn’t recognized, so they read, prove and send nothing.`,
       }),
       detail: `The reason: ${reason}.`,
     }),
@@ -56,8 +56,8 @@ export const serviceChecks: Checks = {
         const { sentence, remedy } = meaningOf({ code, scope });
         return {
           level: 'problem',
-          sentence: `${namesOf(kinds)} are not read. ${sentence}`,
-          remedy: `${remedy} Nothing is lost: reading then resumes.`,
+          sentence: `${namesOf(kinds)} aren’t read. ${sentence}`,
+          remedy: `${remedy} Then reading resumes, and nothing is lost.`,
           detail: scope === undefined ? `The reason: ${maskNumbers(reason)}.` : undefined,
           since,
         };
@@ -75,7 +75,7 @@ export const serviceChecks: Checks = {
       ({ kind, count }) => ({
         level: 'warning',
         sentence: `The API key may not read ${isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call')}.`,
-        remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
+        remedy: `Give it the permission in the portal, or set API_KEY to one that has it. Trunkline reads again within a day; ${toType('resync')} does it now.`,
       }),
     ),
   ],
@@ -87,7 +87,7 @@ export const serviceChecks: Checks = {
     ({ seconds, since }) => ({
       level: 'problem',
       sentence: `The service fails: every request has failed for ${duration(seconds)}.`,
-      remedy: `Pending reads are kept and retried. ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
+      remedy: `${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator. Pending reads are kept, and tried again.`,
       since,
     }),
   ),

@@ -45,9 +45,8 @@ export function renderTable(overview: Overview): string {
   const rows = targetKinds.map((kind) => {
     const fresh = known(overview.freshness, []).find((each) => each.kind === kind);
     const backlog = known(overview.backlog, []).find((each) => each.kind === kind);
-    const parked = known(overview.parked, []).find((each) => each.kind === kind);
     return [
-      `${kindNames[kind]}${parked ? ' (parked)' : ''}`,
+      `${kindNames[kind]}${backlog?.isParked ? ' (parked)' : ''}`,
       fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
       fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
       backlog?.oldestDueSeconds ? duration(backlog.oldestDueSeconds) : '',
@@ -64,21 +63,17 @@ export function renderTable(overview: Overview): string {
     line('held', overview.holdings, (tables) =>
       tables.map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`),
     ),
-    line('deliveries', overview.inbox, ({ types, unrecognized }) => [
-      ...types.map((of) => `${of.type ?? 'no type'} ${quantity(of.lastHour)}/h ${quantity(of.lastDay)}/d`),
-      `${quantity(unrecognized.count)} not recognized`,
-    ]),
+    line('deliveries', overview.inbox, ({ types }) =>
+      types.map((of) => `${of.type ?? 'no type'} ${quantity(of.lastHour)}/h ${quantity(of.lastDay)}/d`),
+    ),
     line('compared', overview.completeness, ({ hours, lastDay, isFillingIn }) => [
-      `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+      `${quantity(hours.proven)} of the last ${quantity(hours.all)} hours proven`,
       lastDay.reported > 0 &&
         `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
       isFillingIn && `history is coming in: ${readFirst}`,
     ]),
     line('processes', overview.processes, (processes) =>
       processes.map(({ role, rulesMode }) => (rulesMode === null ? role : `${role} (${rulesMode})`)),
-    ),
-    line('alerts', overview.alerts, ({ open }) =>
-      open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`),
     ),
     line('sends', overview.sends, ({ counts, simulated, today, dailyMicros, passedCount }) => [
       ...countWords(counts, simulated, passedCount).map(({ name, words }) => `${name} ${words}`),

@@ -7,32 +7,15 @@ import { startLoop } from '../shared/loop.ts';
 import { receiverAt } from '../sync/subscriptions/matching.ts';
 import { countingReport, type Report, reportColumns, watchForLostWrites } from './lost-writes.ts';
 
-/** A running process, as it last reported itself. Seconds are measured up to that report. */
+/** A running process, as it last reported itself. */
 export interface RunningProcess {
-  /** `start` is both of the others. */
+  /** `web` receives webhooks; `worker` reads, writes and evaluates rules; `start` does both. */
   readonly role: 'web' | 'worker' | 'start';
-  readonly startedAt: Date;
   /** Maximum connections to Postgres. */
   readonly connections: number;
   /** Null if it evaluates no rules. */
   readonly rulesMode: Mode | null;
-  /** Identifies the address at which it receives webhooks. Null if it has none. */
-  readonly addressHash: string | null;
-  /**
-   * Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`). Null otherwise.
-   */
-  readonly failingSeconds: number | null;
-  /** Why the account that answers isn't the mirrored one. Null if it is, or hasn't been checked yet. */
-  readonly accountProblem: string | null;
-  /** The last delivery that it received couldn't be stored. */
-  readonly isRefusing: boolean;
 }
-
-/** Whether the process receives webhooks. */
-export const receives = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'worker';
-
-/** Whether the process reads, writes and evaluates rules. */
-export const works = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'web';
 
 const reportEveryMs = 5_000;
 
@@ -43,9 +26,7 @@ export const running = sql`(select * from ops.processes where seen_at > now() - 
 export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
     db,
-    sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
-       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
-       address_hash as "addressHash", account_problem as "accountProblem", is_refusing as "isRefusing"
+    sql`select role, coalesce(connections, 0) as connections, rules_mode as "rulesMode"
      from ${running} p order by started_at, process_id`,
   );
 }
@@ -55,26 +36,19 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
  * back in time (`lost-writes.ts`).
  */
 export function reportProcess(context: Context, role: RunningProcess['role']) {
-  const {
-    database: { db },
-    processId,
-    connections,
-    metrics,
-    service,
-    settings,
-    log,
-  } = context;
+  const { database, processId, connections, metrics, service, settings, log } = context;
+  const { db } = database;
   const lostWrites = watchForLostWrites(context);
   const { publicUrl, secret } = settings.receiver;
   const addressHash =
-    receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
+    role !== 'worker' && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
 
   async function report(): Promise<void> {
     const before = (ms: number | undefined) => sql`now() - ${ms ?? null} * interval '1 ms'`;
     const facts = {
       role,
       seen_at: sql`now()`,
-      rules_mode: works({ role }) ? settings.rulesMode : null,
+      rules_mode: role === 'web' ? null : settings.rulesMode,
       connections: connections ?? null,
       address_hash: addressHash,
       api_failing_from: before(service?.circuit.failingMs()),

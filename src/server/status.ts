@@ -79,7 +79,7 @@ function kindCard(overview: Overview, kind: TargetKind, moment: Moment): Html {
   const fresh = known(overview.freshness, []).find((each) => each.kind === kind);
   const held = known(overview.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(overview.backlog, []).find((each) => each.kind === kind);
-  const { level, word, state } = conditionOf(overview, kind, backlog, fresh?.readAt ?? null);
+  const { level, word, state } = conditionOf(backlog, fresh?.readAt ?? null);
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   const path = `/targets?kind=${kind}&state=`;
   return html`<article class="card"><h2>${kindNames[kind]} <a class="condition" href="${path}${state}"><span class="dot ${level}"></span>${word}</a></h2>
@@ -88,11 +88,11 @@ function kindCard(overview: Overview, kind: TargetKind, moment: Moment): Html {
 }
 
 /** The condition of a kind. `state` filters the list of its reads. */
-function conditionOf({ parked }: Overview, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
+function conditionOf(backlog: Backlog | undefined, readAt: Date | null) {
   const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
-  const wait = known(parked, []).find((each) => each.kind === kind);
-  if (wait) return is('problem', wait.missingScope ? `needs ${wait.missingScope}` : 'refused', 'parked');
   if (!backlog) return is('quiet', 'not known');
+  const { isParked, missingScope } = backlog;
+  if (isParked) return is('problem', missingScope ? `needs ${missingScope}` : 'refused', 'parked');
   if (backlog.failing > 0) return is('warning', `${quantity(backlog.failing)} failing`, 'failing');
   if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return is('warning', 'behind');
   if (backlog.due > 0) return is('ok', 'reading');
@@ -130,7 +130,7 @@ function table(head: readonly string[], rows: readonly (readonly Cell[])[], empt
 }
 
 function deliveries({ inbox }: Overview): Html {
-  return card('Deliveries', '/deliveries', inbox, ({ types, isAtLeast, unrecognized }) => {
+  return card('Deliveries', '/deliveries', inbox, ({ types, isAtLeast }) => {
     const count = (type: string | null, of: 'hour' | 'day', words: string) => {
       const name = type === null ? 'none' : eventTypeOf(type);
       return name === undefined ? words : link(`/deliveries?type=${name}&span=${of}`, words);
@@ -140,24 +140,17 @@ function deliveries({ inbox }: Overview): Html {
       count(type, 'hour', quantity(lastHour)),
       count(type, 'day', `${quantity(lastDay)}${isAtLeast ? '+' : ''}`),
     ]);
-    const lost = link(
-      '/deliveries?recognized=no&span=all',
-      `${countOf(unrecognized.count, 'delivery')}${unrecognized.isAtLeast ? ' or more' : ''} not recognized`,
-    );
-    return html`${table(['', 'last hour', 'last day'], rows, 'None in the last day.')}
-${unrecognized.count > 0 && html`<p class="note ${unrecognized.lastDay > 0 ? 'warning' : ''}">${lost}, ${quantity(unrecognized.lastDay)} in the last day.</p>`}`;
+    return table(['', 'last hour', 'last day'], rows, 'None in the last day.');
   });
 }
 
 function comparison({ completeness }: Overview, moment: Moment): Html {
   return card('Compared with the service', '/coverage', completeness, (status) => {
-    const { hours, lastDay, backfillShare, openGapCount, lines } = status;
-    if (hours.length === 0) return html`<p class="soft">Call history has not been compared yet.</p>`;
-    const proven = hours.filter(({ state }) => state === 'proven').length;
-    return html`<p class="figure">${quantity(proven)} of ${countOf(hours.length, 'hour')} proven complete</p>
+    const { hours, lastDay, backfillShare, lines } = status;
+    if (hours.all === 0) return html`<p class="soft">Call history has not been compared yet.</p>`;
+    return html`<p class="figure">${quantity(hours.proven)} of ${countOf(hours.all, 'hour')} proven complete</p>
 ${lastDay.reported > 0 && html`<p class="note">Webhooks did not announce ${quantity(lastDay.unannounced)} of ${countOf(lastDay.reported, 'call')} in the last day.</p>`}
 ${backfillShare !== null && html`<p class="note">Back-fill of history: ${Math.floor(backfillShare * 100)}%. Until it is in, ${readFirst}.</p>`}
-${openGapCount > 0 && html`<p class="note warning">${countOf(openGapCount, 'gap')} in the webhooks, being filled.</p>`}
 ${lines.map(
   (each) =>
     html`<p class="note ${each.state === 'unexplained' ? 'warning' : ''}">Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${moment(each.since)}.</p>`,

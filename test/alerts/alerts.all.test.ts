@@ -462,12 +462,4 @@ describe('trunkline notify', () => {
     expect(code).toBe(1);
     expect(err).toContain('NOTIFY_TARGETS');
   });
-
-  test('status shows what is open', async () => {
-    await watching();
-    await pause('operator');
-    await expect.poll(() => slack.received.length).toBe(1);
-    const status = await runInProcess({ DATABASE_URL: database.url }, 'status');
-    expect(status.out).toMatch(/^alerts +sends_paused since /m);
-  });
 });

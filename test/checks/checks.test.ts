@@ -262,7 +262,7 @@ describe('a fault is found while it lasts', () => {
       ...{ mine: [rows(none, () => told), async () => [told]], status_unknown: allChecks.status_unknown ?? [] },
     });
     expect(found.map(({ check, sentence }) => `${check}: ${sentence}`)).toEqual([
-      'status_unknown: Parts of this status could not be read: failing, slow.',
+      'status_unknown: Parts of this status couldn’t be read: failing, slow.',
       ...Array.from({ length: 3 }, () => 'mine: It is so.'),
     ]);
   });
@@ -305,13 +305,22 @@ describe('nothing is wrong', () => {
     }
   });
 
-  test('where the first start will fill in the history by itself', async () => {
+  test('while the history of the first start is to come or under way', async () => {
     await reset();
     await database.query(
       `delete from ops.backfills; delete from ops.coverage where from_at < now() - interval '2 days'`,
     );
-    const settings = { ...world.context.settings, backfillDays: 90 };
-    expect(await findings({ ...world.context, settings })).toEqual([]);
+    const asked = { ...world.context, settings: { ...world.context.settings, backfillDays: 30 } };
+    const part = (stream: string, end: string) =>
+      database.query(`insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, is_automatic, finished_at)
+        values ('${stream}', now(), now(), false, now(), true, ${end})`);
+    expect(await findings(asked)).toEqual([]);
+    await part('calls', 'null');
+    expect(await findings(asked)).toEqual([]);
+    await database.query('update ops.backfills set finished_at = now()');
+    expect(await findings(asked)).toEqual([]);
+    await part('threads', 'now()');
+    expect(await findings(asked)).toMatchObject([{ check: 'calls_unproven', level: 'notice' }]);
   });
 
   test('but for a line from which no text left since, though texts left from another', async () => {

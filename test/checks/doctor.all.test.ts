@@ -76,10 +76,10 @@ test('names each scope that is missing', async () => {
   });
   const { data } = (await answer.json()) as { data: { key: string } };
   expect(faults(await diagnosed({ API_KEY: data.key }))).toEqual([
-    'Users cannot be read: the API key lacks the scope users:read.',
-    'Recordings cannot be read: the API key lacks the scope recordings:read.',
-    'Transcripts cannot be read: the API key lacks the scope recordings:read.',
-    'Texts cannot be read: the API key lacks the scope messages:read.',
+    'Users can’t be read: the API key lacks the scope users:read.',
+    'Recordings can’t be read: the API key lacks the scope recordings:read.',
+    'Transcripts can’t be read: the API key lacks the scope recordings:read.',
+    'Texts can’t be read: the API key lacks the scope messages:read.',
   ]);
 });
 
@@ -96,7 +96,7 @@ test.each<[string, Record<string, string>, unknown[]]>([
     [
       expect.stringMatching(/^WEBHOOK_SECRET has 8 characters/),
       'The service refuses the API key.',
-      'PUBLIC_URL answers 404, not as our receiver does.',
+      'PUBLIC_URL answers 404, and not as our receiver does.',
     ],
   ],
   [
@@ -124,7 +124,7 @@ test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
   'takes no program that answers 200 with %j for the receiver',
   async (page) => {
     const told = await answeredBy((_request, response) => response.end(page));
-    expect(told).toEqual(['PUBLIC_URL answers 200, not as our receiver does.']);
+    expect(told).toEqual(['PUBLIC_URL answers 200, and not as our receiver does.']);
   },
 );
 
@@ -133,7 +133,7 @@ test.each([403, 301])('tells a proxy that answers POST with %i and lets GET thro
     if (method !== 'POST') return response.end(await (await fetch(`${world.receiver.url}${url}`)).text());
     response.writeHead(status, { location: 'https://example.com/' }).end('<p>No</p>');
   });
-  expect(told).toEqual([`PUBLIC_URL answers ${status}, not as our receiver does.`]);
+  expect(told).toEqual([`PUBLIC_URL answers ${status}, and not as our receiver does.`]);
 });
 
 test('posts to the receiver without leaving a delivery', async () => {
@@ -198,7 +198,7 @@ test('tells a Postgres that is away, and goes on to the service', async () => {
 
 test('tells a database without the schema', async () => {
   const url = new URL(databaseUrl);
-  url.pathname = '/postgres';
+  url.pathname = '/template1';
   const sentences = faults(await diagnosed({}, url.href));
   expect(sentences[0]).toBe('The database lacks migrations of this release.');
 });
@@ -207,7 +207,7 @@ test.each(['the schema of this release', 'no schema at all'])(
   'doctor and status change nothing in a database with %s',
   async (what) => {
     const url = new URL(databaseUrl);
-    if (what === 'no schema at all') url.pathname = '/postgres';
+    if (what === 'no schema at all') url.pathname = '/template1';
     const client = new Client({ connectionString: url.href });
     await client.connect();
     onTestFinished(() => client.end());

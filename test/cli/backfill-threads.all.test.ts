@@ -62,7 +62,7 @@ describe('beside a worker', async () => {
     const isSearched = async () => {
       const { out } = await runInProcess({ DATABASE_URL: databaseUrl }, 'status', '--json');
       const concerns: { sentence: string }[] = JSON.parse(out).concerns;
-      return !concerns.some(({ sentence }) => /^Texts .* never searched/.test(sentence));
+      return !concerns.some(({ sentence }) => /^Trunkline never searched for texts/.test(sentence));
     };
     expect(await isSearched()).toBe(false);
     const list = await listOf('18455550161', '18455550162');

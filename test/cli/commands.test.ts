@@ -243,7 +243,7 @@ test('opt-outs records decisions', async () => {
   }
   const [, second = '', third = ''] = numbers;
   const status = async () => (await run(['status'])).out;
-  expect(await status()).toContain('Numbers that may have opted out by a text: 3.');
+  expect(await status()).toContain('3 numbers may have opted out by a text');
   expect(await run(['opt-outs', 'confirm', '+1 (212) 555-0141'])).toMatchObject({ code: 0 });
   for (const number of [second, third]) {
     const cleared = await run(['opt-outs', 'clear', number, '--by', 'Sam', '--json']);

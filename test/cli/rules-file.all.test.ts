@@ -35,7 +35,7 @@ test.each([
   expect(worker.out() + worker.err()).toContain('no rules are in force. Mirroring goes on');
   expect(worker.out() + worker.err()).toContain(place);
   const { code, out } = await runInProcess(environment, 'status');
-  expect(out).toContain('No rules are in force: the rules file cannot be used. Mirroring goes on.');
+  expect(out).toContain('No rules are in force: the rules file has an error. Mirroring goes on.');
   expect(out).toContain('rules check` shows all errors');
   expect(code).toBe(1);
   const checked = await runInProcess({ RULES_FILE }, 'rules', 'check');

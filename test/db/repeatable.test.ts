@@ -98,7 +98,7 @@ test('a view of somebody else’s on columns that change is named, and only the 
   const command = await runInProcess({ DATABASE_URL: url }, 'migrate');
   expect(command).toMatchObject({ code: 0, out: expect.stringContaining('public.mine, reporting.call_hourly') });
   const status = await runInProcess({ DATABASE_URL: url }, 'status');
-  expect(status.out).toContain('The reports are not all those of this release');
+  expect(status.out).toContain('Some reports aren’t those of this release');
   await database.query('drop view public.mine');
   expect(await migrate(url, log)).toEqual({ applied: [], ahead: [] });
   expect(await outdatedViews(database.db)).toEqual([]);

@@ -52,10 +52,10 @@ describe('the page of the status', () => {
     const { tab, said } = await open('/');
     await tab.evaluate('document.querySelector("header").dataset.kept = "yes"; scrollTo(0, 200)');
     const before = await tab.title();
-    expect(before).toContain('Transcripts are not read');
+    expect(before).toContain('Transcripts aren’t read');
     await facts.query('delete from ops.parked_kinds');
     await expect.poll(() => tab.title()).not.toBe(before);
-    expect(await tab.locator('h1').textContent()).not.toContain('Transcripts are not read');
+    expect(await tab.locator('h1').textContent()).not.toContain('Transcripts aren’t read');
     expect(await tab.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);
     expect(said).toEqual([]);
   });

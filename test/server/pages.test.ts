@@ -157,7 +157,7 @@ describe('the status', () => {
   test('is a page with numbers masked and what was received escaped, that runs no script but its own', async () => {
     const { status, headers, text } = await get('/');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(text).toContain('Transcripts are not read. The API key lacks the scope recordings:read.');
+    expect(text).toContain('Transcripts aren’t read. The API key lacks the scope recordings:read.');
     expect(text).toContain('refused for …0123');
     expect(text).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
     const policy = headers.get('content-security-policy') ?? '';

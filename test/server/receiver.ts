@@ -15,7 +15,7 @@ export async function migrated(url: string): Promise<void> {
 }
 
 export function settingsFor(databaseUrl: string, more: Readonly<Record<string, string>> = {}): ReadySettings {
-  const environment = { ADMIN_TOKEN: adminToken, WEBHOOK_SECRET: secret, PORT: '0', ...more };
+  const environment = { ADMIN_TOKEN: adminToken, WEBHOOK_SECRET: secret, PORT: '0', BACKFILL_DAYS: '0', ...more };
   return { ...readSettings(environment), databaseUrl };
 }
 
