@@ -57,7 +57,10 @@ export async function createContext(
   options: {
     log: Log;
     name: string;
-    /** A command has so many connections to the database; a long-running process shares out those of its settings. */
+    /**
+     * The number of a command's connections to the database, or the work among which a process divides those of its
+     * settings.
+     */
     maxConnections: number | Work;
     /** Default: those of the store that the settings name. */
     queues?: Queues;
