@@ -72,13 +72,9 @@ const oneOf = <const Name extends string>(...names: Name[]) =>
 
 const pathPart = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
-const hookSecrets = z
-  .string()
-  .transform((text) => text.split(',').map((each) => each.trim()))
-  .refine((secrets) => secrets.length <= 2 && secrets.every((each) => pathPart.test(each)), {
-    error:
-      'may hold only A-Z a-z 0-9 . _ ~ -, and not be . or .., since it stands in an address; while it is rotated, one more after a comma',
-  });
+const hookSecret = z.string().regex(pathPart, {
+  error: 'may hold only A-Z a-z 0-9 . _ ~ -, and not be . or .., since it stands in an address',
+});
 
 /** Where messages go: a channel of Slack, people, or a system. Addresses and secrets are never printed. */
 export type DeclaredTarget =
@@ -129,12 +125,12 @@ const namedTargets = z.string().transform((text, context): ReadonlyMap<string, D
 });
 
 /** The kinds of content that RETENTION_DAYS limits. */
-const retainedKinds = ['texts', 'transcripts', 'recordings', 'deliveries'] as const;
+const retainedKinds = ['texts', 'transcripts', 'recordings'] as const;
 
 type DaysByKind = Partial<Record<(typeof retainedKinds)[number], number>>;
 
 /** For how many days content is kept; a kind that is missing is kept for good. */
-export type RetentionDays = Readonly<Omit<DaysByKind, 'deliveries'>>;
+export type RetentionDays = Readonly<DaysByKind>;
 
 /** Automatic texts look a week back, and late reads come within a week. */
 const shortestRetention = 7;
@@ -183,10 +179,13 @@ const variables = z.object({
   PUBLIC_URL: base.optional().register(documentation, {
     doc: 'Where the service reaches the receiver: webhooks are registered with it. Without it, the service is polled.',
   }),
-  WEBHOOK_SECRET: hookSecrets.optional().register(documentation, {
-    doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`; `start` makes one and keeps it. While it is rotated: `NEW,OLD`.',
+  WEBHOOK_SECRET: hookSecret.optional().register(documentation, {
+    doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`; `start` makes one and keeps it.',
     isSecret: true,
   }),
+  WEBHOOK_SECRET_PREVIOUS: hookSecret
+    .optional()
+    .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
   ENCRYPTION_KEY: z
     .string()
     .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' })
@@ -258,8 +257,11 @@ const variables = z.object({
   BACKFILL_DAYS: integer(0, 366).prefault('90').register(documentation, {
     doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
   }),
+  EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
+    doc: 'How many days deliveries are kept in the inbox.',
+  }),
   RETENTION_DAYS: retention.optional().register(documentation, {
-    doc: 'How many days the words of texts, the words of transcripts and the links to recordings are kept (without them: for good), and deliveries in the inbox (without: 30), such as `texts=365,transcripts=90,recordings=90,deliveries=30`. Reports keep their figures.',
+    doc: 'How many days the words of texts, the words of transcripts and the links to recordings are kept, such as `texts=365,transcripts=90,recordings=90`; without them, for good. Reports keep their figures.',
   }),
 });
 
@@ -350,8 +352,6 @@ function tokenProblems({ ADMIN_TOKEN: token, HOST: host, PUBLIC_URL: publicUrl }
 
 /** The settings of a process, grouped by purpose. */
 function grouped(read: z.output<typeof variables>, given: Environment) {
-  const { deliveries = 30, ...retentionDays } = read.RETENTION_DAYS ?? {};
-  const [secret, previousSecret] = read.WEBHOOK_SECRET ?? [];
   return {
     api: { baseUrl: read.API_BASE_URL?.replace(apiPath, ''), key: read.API_KEY },
     encryptionKey: read.ENCRYPTION_KEY,
@@ -365,9 +365,9 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
       /** A platform that gives a PORT sends requests from other machines, which do not reach loopback. */
       hasPortAlone: given.PORT !== undefined && read.PORT !== 0 && given.HOST === undefined,
       publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
-      secret,
+      secret: read.WEBHOOK_SECRET,
       /** Accepted too, while the secret is rotated. */
-      previousSecret,
+      previousSecret: read.WEBHOOK_SECRET_PREVIOUS,
       adminToken: read.ADMIN_TOKEN,
     },
     /** Undefined: workers listen nowhere. */
@@ -388,9 +388,9 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
     /** 0: the first start fills in nothing. */
     backfillDays: read.BACKFILL_DAYS,
     /** For how many days deliveries stay in the inbox. */
-    deliveryDays: deliveries,
+    deliveryDays: read.EVENT_RETENTION_DAYS,
     /** Empty: all content is kept. */
-    retentionDays,
+    retentionDays: read.RETENTION_DAYS ?? {},
     /** The targets of alerts and rules by name, and the names of those that get alerts. */
     notify: { targets: read.NOTIFY_TARGETS ?? new Map<string, DeclaredTarget>(), alerts: read.NOTIFY_ALERTS ?? [] },
   };
@@ -402,10 +402,11 @@ const shortestUnguessed = 16;
 /** Warnings about settings that work but are insecure or of no effect: one sentence each, with its remedy, and no secret. */
 export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[] {
   const weaknesses: string[] = [];
-  for (const secret of [receiver.secret, receiver.previousSecret]) {
+  const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
+  for (const [name, secret] of Object.entries(secrets)) {
     if (secret === undefined || secret.length >= shortestUnguessed) continue;
     weaknesses.push(
-      `WEBHOOK_SECRET has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
+      `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
     );
   }
   if (receiver.hasPortAlone && receiver.publicUrl !== undefined && !isLoopbackUrl(receiver.publicUrl)) {

@@ -9,7 +9,7 @@ create table secrets.links (
   primary key (kind, owner, part)
 );
 
--- Bodies of deliveries in which this release found no reference, as they arrived. A later release may read them. Kept as long as deliveries (RETENTION_DAYS).
+-- Bodies of deliveries in which this release found no reference, as they arrived. A later release may read them. Kept for EVENT_RETENTION_DAYS.
 create table secrets.bodies (
   delivery_id bigint primary key,
   bytes bytea not null,

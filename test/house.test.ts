@@ -29,7 +29,7 @@ const died = [
   ...['ENCRYPTION_KEY_PREVIOUS', 'keys_differ', 'resealing', 'webhook_urls', 'oauth_logins', 'login_required'],
   ...['lost_reads', 'claimSuspects', 'isBlamed', 'kept-outside', 'lost-sends', 'createDriftLog', 'ops.drift'],
   ...['body_hash', 'discovered_via', 'field_changes', 'addPartitions', 'multipart-parser'],
-  ...['NOTIFY_WEBHOOK', 'NOTIFY_SLACK', 'NOTIFY_SMTP', 'NOTIFY_EMAIL', 'SECRET_PREVIOUS', 'EVENT_RETENTION'],
+  ...['NOTIFY_WEBHOOK', 'NOTIFY_SLACK', 'NOTIFY_SMTP', 'NOTIFY_EMAIL'],
   ...['NOTIFY_QUIET_HOURS', 'NOTIFY_MIN_LEVEL', 'same_texts', 'quick_answers', 'segment_dollars', 'waiting-replies'],
   ...['trunkline coverage', 'trunkline events', 'trunkline links', 'trunkline rules list', 'daysOfCoverage'],
   ...['trunkline sends list', 'lock_waited', 'disk_low', 'plain-redirects'],

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { replayDelivery, replaySince } from '../inbox/stored-deliveries.ts';
+import { reparseDeliveries, replayDelivery, replaySince } from '../inbox/stored-deliveries.ts';
 import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import { isCallId } from '../shared/call-id.ts';
 import { toType } from '../shared/command-name.ts';
@@ -37,7 +37,7 @@ export function keyOf(kind: TargetKind, given: string | undefined): string {
 
 export const readActions = [
   action({
-    name: 'deliveries replay',
+    name: 'events replay',
     help: 'Reads again, through the API, what deliveries pointed at.',
     words: '[id]',
     needs: 'queues',
@@ -60,6 +60,15 @@ export const readActions = [
       return { ...done };
     },
     done: 'What it points at will be read again.',
+    page: () => '/deliveries',
+  }),
+  action({
+    name: 'events reparse',
+    help: 'Parses again the bodies in which no reference was found, as each worker does when it starts.',
+    needs: 'queues',
+    args: z.object({}),
+    run: async (deps) => ({ ...(await reparseDeliveries(deps)) }),
+    done: 'What they point at will be read.',
     page: () => '/deliveries',
   }),
   action({

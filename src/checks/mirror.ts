@@ -31,7 +31,7 @@ const judgedDays = 14;
 export const isFillingIn = ({ settings: { backfillDays } }: Seen) => sql`(${backfillDays}::int > 0 and not exists (
   select from ops.backfills where is_automatic and stream = 'threads' and finished_at is not null))`;
 
-const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('list coverage')} shows what is proven for each day.`;
+const fillsIn = `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`;
 
 /** Whether everything is mirrored. */
 export const mirrorChecks: Checks = {
@@ -147,7 +147,7 @@ export const mirrorChecks: Checks = {
     (count) => ({
       level: 'notice',
       sentence: `${countOf(count, 'delivery')} of the last day couldn’t be parsed.`,
-      remedy: `${toType('list deliveries recognized=no')} shows them. They are kept whole, as long as other deliveries, for a release that can read them.`,
+      remedy: `${toType('list deliveries recognized=no')} shows them. They are kept whole for EVENT_RETENTION_DAYS, for a release that can read them.`,
     }),
   ),
 };

@@ -11,7 +11,7 @@ const groups: Readonly<Record<string, string>> = {
   account: 'The mirrored account: while another one answers, nothing is read.',
   backfill: 'History from before the webhooks were registered.',
   contacts: 'Your list of customers.',
-  deliveries: 'Webhook deliveries: `list deliveries` shows them.',
+  events: 'Webhook deliveries: `list deliveries` shows them.',
   notify: 'The targets of alerts and of rules.',
   'opt-outs': 'Numbers that may have opted out: no automatic text goes to them until somebody decides.',
   reporting: 'The schema that BI reads.',
@@ -85,6 +85,10 @@ export function addCommands(program: Command, entry: Entry): void {
     .option('--from <moment>', `${momentWords}; default: a day before the end`, momentArgument)
     .option(...to)
     .action(async (options) => (await import('./reconcile.ts')).reconcile(options));
+  add('coverage', 'Shows for each day (UTC) whether every call that the service reports is mirrored.')
+    .option('--from <moment>', `${momentWords}; default: two weeks before the end`, momentArgument)
+    .option(...to)
+    .action(async (options) => (await import('./list.ts')).printCoverage(options));
   add(
     'list <name> [filters...]',
     'Prints the rows of a page, such as `list deliveries recognized=no span=day`.',

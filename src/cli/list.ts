@@ -4,6 +4,8 @@ import { jsonOf } from '../server/table.ts';
 import { toType } from '../shared/command-name.ts';
 import { WrongUse } from '../shared/errors.ts';
 import { toTheSecond } from '../shared/format.ts';
+import { dayMs } from '../shared/time-range.ts';
+import { type RangeFlags, rangeOf } from './arguments.ts';
 import { openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
 
@@ -35,4 +37,13 @@ export async function printList(name: string, filters: readonly string[]): Promi
     `${toType(`list ${name} --json`)} has every column.`,
   );
   return { ...table, json: jsonOf(found) };
+}
+
+const coverageDays = 14;
+
+/** The rows of `list coverage` in a range of days. */
+export function printCoverage(given: RangeFlags): Promise<Output> {
+  const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
+  const dayOf = (moment: Date) => moment.toISOString().slice(0, 10);
+  return printList('coverage', [`from=${dayOf(from)}`, `to=${dayOf(new Date(to.getTime() - 1))}`]);
 }

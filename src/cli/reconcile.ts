@@ -56,7 +56,7 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   return {
     json: { asked, compared, changed, failed, unproven },
-    text: `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('list coverage')} shows what is proven.`,
+    text: `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('coverage')} shows what is proven.`,
     failed: failed + unproven > 0 && new UserError('Not every hour is proven; the workers compare the rest again.'),
   };
 }

@@ -15,7 +15,7 @@ export async function restored(): Promise<Output> {
     json: { ...span, isDone: true },
     text: [
       `What was written from ${from} to ${until} is taken as lost. Sends are paused, and rules act on nothing older.`,
-      `1. Start web and worker, which read it again; ${toType('list coverage')} says when all calls are back.`,
+      `1. Start web and worker, which read it again; ${toType('coverage')} says when all calls are back.`,
       '2. Repeat what people did in that time: erasures, imports, rules, settings, decisions on opt-outs.',
       `3. ${toType('backfill threads --numbers FILE')} looks for texts of your customers that nothing names.`,
       `4. ${toType('sends resume')}.`,

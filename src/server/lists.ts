@@ -105,7 +105,7 @@ const calls: List = {
 const deliveries: List = {
   name: 'deliveries',
   title: 'Deliveries',
-  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data. <code>${commandName} trace delivery 42</code> tells what one led to, <code>${commandName} deliveries replay</code> reads it again.`,
+  about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data. <code>${commandName} trace delivery 42</code> tells what one led to, <code>${commandName} events replay</code> reads it again.`,
   from: sql`ops.deliveries`,
   order: sql`r.delivery_id desc`,
   at: { column: sql`r.received_at`, span: 'week' },
@@ -179,7 +179,8 @@ const coverage: List = {
     from generate_series((select min(from_at) from ops.coverage where stream = 'calls'), now() - interval '1 hour', interval '1 hour') h
       left join ops.coverage c on c.stream = 'calls' and c.from_at = h group by 1)`,
   order: sql`r.day desc`,
-  at: { column: sql`r.day_at`, span: 'month' },
+  // Its noon lies in the same day of nearly every zone.
+  at: { column: sql`r.day_at + interval '12 hours'`, span: 'month' },
   filters: {
     state: {
       label: 'State',

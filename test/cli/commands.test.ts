@@ -28,13 +28,13 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['resync thread', 'Name the thread: write line/number'],
     ['statu', '(Did you mean status?)'],
     ['sends paus', '(Did you mean pause?)'],
-    ['deliveries repla', '(Did you mean replay?)'],
-    ['deliveries replay five', 'whole number'],
-    ['deliveries replay --since yesterday', '12h, 7d or 2w'],
+    ['events repla', '(Did you mean replay?)'],
+    ['events replay five', 'whole number'],
+    ['events replay --since yesterday', '12h, 7d or 2w'],
     ['trace 1783385492.057900 --since 7y', '12h, 7d or 2w'],
     ['reporting rebuild --from 7', '12h, 7d or 2w'],
-    ['deliveries replay', '--since'],
-    ['deliveries replay 5 --since 2026-01-01', '--since'],
+    ['events replay', '--since'],
+    ['events replay 5 --since 2026-01-01', '--since'],
     ['rules retry', '--to'],
     ['rules retry 5 --to crm', '--to'],
     ['rules rollback 5', 'say why'],
@@ -63,8 +63,8 @@ describe('wrong use ends with 2 and says what would do', () => {
 test.each<[string, number, Record<string, string>, string]>([
   ['status', 1, { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
   ['status', 2, { DATABASE_URL: 'x' }, 'DATABASE_URL'],
-  ['deliveries replay --since yesterday', 2, {}, '12h, 7d or 2w'],
-  ['deliveries replay', 2, {}, '--since'],
+  ['events replay --since yesterday', 2, {}, '12h, 7d or 2w'],
+  ['events replay', 2, {}, '--since'],
   ['status --nope', 2, {}, 'unknown option'],
   ['migrate', 1, { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
   ['subscriptions list', 1, { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
@@ -94,7 +94,7 @@ describe('does what is asked, and says it in JSON', () => {
     'rules simulate --from 2w --to 12h',
     'list coverage span=week',
     'list deliveries span=hour',
-    'deliveries replay --since 30min',
+    'events replay --since 30min',
     'resync users',
     'rules check',
     'rules facts',
@@ -267,9 +267,9 @@ test('deliveries are listed and replayed', async () => {
   const { out: list } = await run(['list', 'deliveries', '--json']);
   expect(JSON.parse(list)).toMatchObject([{ delivery: Number(id), points_at: 'call 1700000001.5' }]);
   expect(list).not.toContain('18455550123');
-  const { out: replayed } = await run(['deliveries', 'replay', id, '--json']);
+  const { out: replayed } = await run(['events', 'replay', id, '--json']);
   expect(JSON.parse(replayed)).toEqual({ id, deliveries: 1, targets: 1, isDone: true });
-  expect((await run(['deliveries', 'replay', '9999'])).err).toContain('There is no delivery 9999');
+  expect((await run(['events', 'replay', '9999'])).err).toContain('There is no delivery 9999');
   await query('truncate ops.deliveries, ops.sync_targets');
 });
 

@@ -21,8 +21,8 @@ describe('the contract', () => {
 
   test('has every command that users rely on', () => {
     const words =
-      'start web worker migrate sandbox doctor status resync reconcile list erase settings ' +
-      'subscriptions:list,ensure,remove backfill:calls,threads deliveries:replay opt-outs:confirm,clear ' +
+      'start web worker migrate sandbox doctor status resync reconcile coverage list trace erase restored settings ' +
+      'subscriptions:list,ensure,remove backfill:calls,threads events:replay,reparse contacts:import notify:test opt-outs:confirm,clear ' +
       'rules:check,simulate,apply,show,explain,retry,rollback sends:settle,approve,reject,cancel,pause,resume';
     const promised = words.split(' ').flatMap((word) => {
       const [name = '', verbs] = word.split(':');

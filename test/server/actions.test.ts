@@ -60,14 +60,15 @@ describe('an action', () => {
   test.each([
     ['/do/sends/cancel?id=11111111-1111-4111-8111-111111111111', 409],
     ['/do/sends/cancel?id=1', 400],
-    ['/do/deliveries/replay?id=999', 409],
+    ['/do/events/replay?id=999', 409],
     ['/do/resync?kind=thread&key=1/2', 400],
     ['/do/sends/vanish', 404],
   ])('that %s asks for is answered %i', async (path, status) => {
     expect((await pause(bearer, path)).status).toBe(status);
   });
 
-  test.each(actions.map(({ name }) => name))(
+  const needy = actions.filter(({ args, isSigned }) => isSigned || !args.safeParse({}).success);
+  test.each(needy.map(({ name }) => name))(
     '%s has an address, which does nothing without its arguments',
     async (name) => {
       const path = `/do/${name.replace(' ', '/')}`;
