@@ -4,9 +4,9 @@ import { migrateAll } from '../migrations.ts';
 import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
 import { applyRulesFile } from '../rules/versions.ts';
 import { WrongUse } from '../shared/errors.ts';
-import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import type { Output } from './output.ts';
+import { createProcessLog } from './terminal.ts';
 
 interface MigrateOptions {
   readonly biRole?: string;
@@ -19,7 +19,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   const fault = biName === undefined ? undefined : faultOfRoleName(biName);
   if (fault) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
-  const log = createLog(settings.logLevel);
+  const log = createProcessLog(settings.logLevel, settings.timeZone);
   const outcome = await migrateAll(settings.databaseUrl, log, settings.searchLanguage);
   const { ahead, applied, viewsBlocked } = outcome;
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
