@@ -10,7 +10,7 @@ import { until, adminToken as worldToken } from '../world.ts';
 import { adminToken, fill, openReceiver, settingsFor } from './receiver.ts';
 import { dayOf, fourWeeks, listPaths, recordPaths, rulesSaying, strangersWrote } from './seed.ts';
 
-/* All that only a browser tells: widths, scripts, focus, paper, and forms without JavaScript. */
+/* All that only a browser tells: widths, scripts, focus, and forms without JavaScript. */
 
 const facts = await factsDatabase();
 await fill(facts.db);
@@ -167,13 +167,6 @@ describe('the reports', () => {
     const { searchParams } = new URL(tab.url());
     expect(searchParams.get('number')).toBe('15559990001');
     expect(searchParams.get('to')).toBe(searchParams.get('from'));
-  });
-
-  test('on paper they are pictures without what one can only click', async () => {
-    const { tab } = await open('/reports?days=30', { javaScriptEnabled: false });
-    await tab.emulateMedia({ media: 'print' });
-    expect(await tab.locator('nav').first().isVisible()).toBe(false);
-    expect(await tab.locator('main svg').first().isVisible()).toBe(true);
   });
 });
 
