@@ -13,10 +13,10 @@ import { html } from './html.ts';
 import type { Filter, List } from './list.ts';
 import { aboveRules } from './records/above-rules.ts';
 import { aboveSends } from './records/above-sends.ts';
-import { aboveOptOuts, evidenceWords } from './records/opt-outs.ts';
+import { aboveOptOuts } from './records/opt-outs.ts';
 import { subjectOfRun } from './records/rule-runs.ts';
 import type { Condition } from './table.ts';
-import { outcomeWords } from './words.ts';
+import { codes } from './words.ts';
 
 /*
  * Every list of the daemon. A new one is a declaration here: its page, CSV, JSON and `trunkline list` follow from it.
@@ -66,10 +66,7 @@ const threads: List = {
       select left(m.body, 120) as words from warehouse.sms_messages m
       where m.number = r.number and m.conversation_id = r.conversation_id and m.deleted_at is null and m.sent_at = r.last_message_at limit 1
     ) newest on true`,
-  hidden: ['thread'],
   words: ['words'],
-  wide: ['words'],
-  opens: ({ thread }) => `/threads/${thread}`,
   empty: html`No text was held in this time. New ones show within a second; <code>${commandName} backfill threads</code> reads older ones.`,
 };
 
@@ -82,7 +79,7 @@ const calls: List = {
   at: { column: sql`r.started_at`, span: 'week' },
   filters: {
     direction: { label: 'Direction', options: named(['inbound', 'outbound']), where: equals(sql`r.direction`) },
-    outcome: { label: 'Outcome', options: outcomeWords, where: equals(sql`r.outcome`) },
+    outcome: { label: 'Outcome', options: codes.outcome, where: equals(sql`r.outcome`) },
     returned: {
       label: 'Return',
       options: { missing: 'to be called back' },
@@ -96,9 +93,6 @@ const calls: List = {
     r.wait_seconds, r.talk_seconds, r.call_id`,
   joins: sql`left join reporting.dim_queue q on q.queue_key = coalesce(r.queue_key, r.huntgroup_key)
     left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)`,
-  hidden: ['call_id'],
-  show: { outcome: (value) => outcomeWords[value] ?? value },
-  opens: ({ call_id }) => `/calls/${call_id}`,
   empty: html`No call was held in this time. New ones show within a second of their end; <code>${commandName} backfill calls</code> reads older ones.`,
 };
 
@@ -127,7 +121,6 @@ const deliveries: List = {
     coalesce((select octet_length(bytes) from secrets.bodies b where b.delivery_id = r.delivery_id), octet_length(r.body)) as bytes`,
   hidden: ['type_in_body', 'content_type', 'user_agent'],
   show: { delivery: (id) => id },
-  wide: ['points_at'],
   empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
 };
 
@@ -163,7 +156,6 @@ const targets: List = {
   },
   select: sql`r.key, r.kind, ${stateInWords} as state, r.attempts as failures_in_a_row, r.last_error as why, r.read_at,
     case when ${isPending} then r.due_at end as next_at, 'delivery ' || r.delivery_id as because_of`,
-  wide: ['why'],
   empty: html`No read failed or was refused. Reads that wait for their turn are <a href="/targets?state=pending">pending</a>.`,
 };
 
@@ -190,7 +182,6 @@ const coverage: List = {
   },
   select: sql`r.day, case when r.proven_hours = r.hours then 'complete' when r.proven_hours = 0 then 'not compared yet' else 'not complete' end as state,
     r.proven_hours, r.hours, r.reported_calls, r.held_calls, r.not_announced, nullif(r.open_gaps, 0) as open_gaps, r.why_not`,
-  wide: ['why_not'],
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
 };
 
@@ -225,14 +216,12 @@ const sends: List = {
   },
   select: sql`${customer(sql`r.number`)} as customer, r.planned_at as planned_at, r.state, r.reason as why, r.body as text, r.rule, r.line,
     case when r.reason = 'dry_run' then 'dry-run' else r.mode end as mode, r.units as segments, round(r.settled_micros / 1000000.0, 6)::float8 as charged_usd, r.send_id`,
-  hidden: ['send_id', 'segments', 'line', 'mode'],
-  wide: ['text', 'why'],
+  hidden: ['segments', 'line', 'mode'],
   words: ['text'],
   show: {
     state: (state, { why }) => sendStateWords(state as SendState, why ?? null),
     why: (reason, { state }) => sendReasonWords(state as SendState, reason),
   },
-  opens: ({ send_id: id }) => `/sends/${id}`,
   empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans one when it matches, in <code>dry-run</code> too: <code>${commandName} rules simulate</code> shows what would happen.`,
 };
 
@@ -265,8 +254,7 @@ const runs: List = {
   joins: sql`left join lateral (
       select string_agg(concat_ws(' ', a.kind, a.target) || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
-  hidden: ['run_id', 'line', 'subject', 'mode'],
-  wide: ['steps', 'why_not'],
+  hidden: ['line', 'subject', 'mode'],
   show: {
     why_not: (reason, { on }) => ruleOutcomeWords(reason, on ?? ''),
     steps: (joined) =>
@@ -286,7 +274,6 @@ const versions: List = {
   filters: {},
   select: sql`r.version, r.applied_at, case when r.version = (select max(version) from ops.rule_versions) then 'in force' else 'earlier' end as state,
     r.applied_by as by, jsonb_array_length(r.rules) as rules, r.why`,
-  wide: ['why'],
   show: { version: (number) => number },
   opens: ({ version }) => `/rules/history/${version}`,
   empty: html`No rules were applied yet: <a href="/rules/edit">write the first ones</a>.`,
@@ -305,13 +292,8 @@ const optOuts: List = {
   },
   select: sql`${customer(sql`r.number`)} as customer, r.opt_status as status, r.decided_at as since_at, r.evidence,
     case when r.evidence = 'person' then (select o.decided_by from ops.opt_outs o where o.number = r.number and o.source = 'person' order by o.decided_at desc limit 1) end as decided_by,
-    r.line, r.number`,
+    r.line, r.number, nullif(r.line, '') || '/' || r.number as thread`,
   hidden: ['number'],
-  show: {
-    status: (status) => (status === 'opt_out' ? 'opted out' : 'may have opted out'),
-    evidence: (evidence) => evidenceWords[evidence] ?? evidence,
-  },
-  opens: ({ line, number }) => (line ? `/threads/${line}/${number}` : undefined),
   empty: html`Nobody opted out so far.`,
 };
 

@@ -31,9 +31,8 @@ const all =
   (words: string, { number }: Row): Html =>
     link(`${path}${number}`, words);
 const shown = {
-  hidden: ['thread', 'number', 'call'],
-  wide: ['customer'],
-  opens: ({ thread, call }: Row) => (thread ? `/threads/${thread}` : call ? `/calls/${call}` : undefined),
+  hidden: ['number'],
+  opens: ({ thread, call_id }: Row) => (thread ? `/threads/${thread}` : call_id ? `/calls/${call_id}` : undefined),
   show: {
     calls: all('/calls?span=all&number='),
     texts_of_rules: all('/sends?number='),
@@ -79,8 +78,8 @@ function readCustomers(pages: Pages, numbers: Condition): Promise<Table> {
     pages,
     sql`with found as materialized (${numbers})
     select coalesce(k.name || ' (' || f.number || ')', f.number) as customer, t.line, t.message_count as texts, t.last_message_at as newest_text_at,
-      coalesce(c.calls, 0) as calls, c.started_at as newest_call_at, 'show' as texts_of_rules, case o.opt_status when 'opt_out' then 'opted out' when 'unsure' then 'may have opted out' end as automatic_texts,
-      t.line || '/' || f.number as thread, f.number, c.call_id as call
+      coalesce(c.calls, 0) as calls, c.started_at as newest_call_at, 'show' as texts_of_rules, o.opt_status as automatic_texts,
+      t.line || '/' || f.number as thread, f.number, c.call_id
     from found f
       left join warehouse.contacts k on k.number = warehouse.contact_number(f.number)
       left join warehouse.sms_conversations t on t.number = f.number and t.participants_key = '' and t.deleted_at is null

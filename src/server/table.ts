@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Database } from '../db/database.ts';
 import { toTheSecond } from '../shared/format.ts';
 import { type Html, html } from './html.ts';
-import { headingOf, unitOf, writtenNumber } from './words.ts';
+import { codes, headingOf, unitOf, writtenNumber } from './words.ts';
 
 export type Condition = RawBuilder<unknown>;
 
@@ -52,25 +52,32 @@ export async function readTable({ db, pool }: Pages, statement: RawBuilder<unkno
 export interface Shown {
   /** Columns that only programs get. */
   readonly hidden?: readonly string[];
-  /** Longer texts, which may take several lines. */
-  readonly wide?: readonly string[];
   readonly show?: Readonly<Record<string, (value: string, row: Row) => Html | string>>;
-  /** The page that the first column of a row leads to. */
+  /** The page that the first column of a row leads to. Default: that of its call, text or thread. */
   readonly opens?: (row: Row) => string | undefined;
 }
 
+/** Columns with keys, in no table for people. */
+const keys = /^whole_|_key$|^(call|send|run)_id$|^thread$/;
+const pageOf = ({ call_id, send_id, thread }: Row) =>
+  call_id ? `/calls/${call_id}` : send_id ? `/sends/${send_id}` : thread ? `/threads/${thread}` : undefined;
+
+/** Texts that are longer take several lines. */
+const lineLength = 40;
+
 export function renderTable(title: string, { columns, rows }: Table, shown: Shown, zone: string): Html {
-  const seen = columns.filter(({ name }) => !shown.hidden?.includes(name));
-  const classOf = ({ name, type }: Column) =>
-    type === 'number' ? 'number' : shown.wide?.includes(name) ? 'words' : '';
+  const seen = columns.filter(({ name }) => !keys.test(name) && !shown.hidden?.includes(name));
+  const isWide = (name: string) => rows.some((row) => (row[name]?.length ?? 0) > lineLength);
+  const classes = new Map(seen.map(({ name, type }) => [name, type === 'number' ? type : isWide(name) ? 'words' : '']));
+  const { opens = pageOf } = shown;
   const cells = (row: Row) =>
     seen.map((column, at) => {
       const content = cellOf(column, row, shown, zone);
-      const page = at === 0 ? shown.opens?.(row) : undefined;
-      return html`<td class="${classOf(column)}" data-name="${headingOf(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
+      const page = at === 0 ? opens(row) : undefined;
+      return html`<td class="${classes.get(column.name)}" data-name="${headingOf(column.name)}"${row[column.name] === null && html` data-none`}>${page === undefined ? content : html`<a href="${page}">${content}</a>`}</td>`;
     });
   return html`<div class="card rows" tabindex="0" role="region" aria-label="${title}"><table><caption>${title}</caption>
-<thead><tr>${seen.map((each) => html`<th scope="col" class="${classOf(each)}">${headingOf(each.name)}</th>`)}</tr></thead>
+<thead><tr>${seen.map((each) => html`<th scope="col" class="${classes.get(each.name)}">${headingOf(each.name)}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`;
 }
 
@@ -79,6 +86,8 @@ function cellOf({ name, type }: Column, row: Row, { show }: Shown, zone: string)
   if (value === null) return '–';
   const own = show?.[name]?.(value, row);
   if (own !== undefined) return own;
+  const words = codes[name]?.[value];
+  if (words !== undefined) return words;
   if (type === 'boolean') return value === 't' ? 'yes' : 'no';
   if (type === 'number') return writtenNumber(value, unitOf(name).unit);
   if (type !== 'moment') return value;

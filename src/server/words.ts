@@ -60,12 +60,28 @@ export function number(value: number, least = 0, most = Math.max(least, 1)): str
   return value.toLocaleString('en', { minimumFractionDigits: least, maximumFractionDigits: most });
 }
 
-/** How a call ended, in words. */
-export const outcomeWords: Readonly<Record<string, string>> = {
-  answered: 'answered',
-  voicemail: 'ended in a mailbox',
-  short_abandoned: 'given up at once',
-  abandoned: 'given up by the caller',
-  missed: 'not answered',
-  unknown: 'outcome not reported',
+type Words = Readonly<Record<string, string>>;
+const optOut: Words = {
+  opt_out: 'opted out',
+  unsure: 'may have opted out',
+  opt_in: 'opted in',
+  clear: 'not opted out',
+};
+
+/** The words for codes in columns, by the name of the column. */
+export const codes: Readonly<Record<string, Words> & Record<'outcome' | 'evidence' | 'status', Words>> = {
+  outcome: {
+    answered: 'answered',
+    voicemail: 'ended in a mailbox',
+    short_abandoned: 'given up at once',
+    abandoned: 'given up by the caller',
+    missed: 'not answered',
+    unknown: 'outcome not reported',
+  },
+  evidence: {
+    inbound_word: 'by a text of theirs',
+    service_skip: 'as the service said when it skipped a text',
+    person: 'as a person decided',
+  },
+  ...{ status: optOut, automatic_texts: optOut },
 };

@@ -27,7 +27,6 @@ export async function aboveRules(pages: Pages, view: View, query: Parameters): P
   const table = await readTable(pages, inForceIn(query, pages.zone));
   const shown = {
     hidden: ['uses_hours'],
-    wide: ['mode', 'what_it_did'],
     opens: ({ rule }) => `/rules?rule=${encodeURIComponent(rule ?? '')}`,
     show: {
       cost: (usd) => `$${usd}`,

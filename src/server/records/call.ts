@@ -5,7 +5,7 @@ import { countOf } from '../../shared/format.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html, withCode } from '../html.ts';
 import { factsOf, items, link, type RecordPage, section, soft } from '../page.ts';
-import { lengthOf, outcomeWords } from '../words.ts';
+import { codes, lengthOf } from '../words.ts';
 import { legStory, maxOfEach, readTranscripts, renderTranscript } from './call-story.ts';
 import { openMedium } from './media.ts';
 import { readRuns, renderRun } from './rule-runs.ts';
@@ -102,7 +102,7 @@ function titleOf({ direction, caller, called, our_number, placed_by }: Call): st
 
 /** How it ended, in a sentence: `Answered by Ada Berg and 1 other after 46 s, connected for 8 min.` */
 function endWords({ outcome, direction, answered_by, answered_by_count, wait_seconds, talk_seconds }: Call): string {
-  const words = outcomeWords[outcome] ?? outcome;
+  const words = codes.outcome[outcome] ?? outcome;
   const others = (answered_by_count ?? 1) - 1;
   const by = answered_by === null ? '' : ` by ${answered_by}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`;
   const isKnown = outcome !== 'unknown' && direction === 'inbound' && wait_seconds !== null;

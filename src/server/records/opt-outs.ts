@@ -7,13 +7,6 @@ import { ask } from './forms.ts';
 import { bubble } from './send.ts';
 import { hiddenWords, type View } from './view.ts';
 
-/** `reporting.sms_opt_status.evidence` in words. */
-export const evidenceWords: Readonly<Record<string, string>> = {
-  inbound_word: 'by a text of theirs',
-  service_skip: 'as the service said when it skipped a text',
-  person: 'as a person decided',
-};
-
 const maxShown = 20;
 
 /** Shown above the list of opt-outs: the numbers that need a decision. */

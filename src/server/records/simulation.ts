@@ -41,7 +41,7 @@ export async function simulateDraft(db: Database, draft: RuleSet, view: View): P
       html` Only the newest ${quantity(maxEvents)} texts or calls are simulated here: <code>${commandName} rules simulate</code> has no limit.`
     }</p>`,
     'outcome',
-  )}${renderTable('Simulation', { columns, rows }, { wide: ['tried', 'notes'], show: { cost_at_most: (cost) => cost } }, view.zone)}
+  )}${renderTable('Simulation', { columns, rows }, { show: { cost_at_most: (cost) => cost } }, view.zone)}
 ${acted.length === 0 ? soft('No rule would have matched.') : html`<section class="card">${acted.map((each) => examplesOf(each, view))}</section>`}`;
 }
 

@@ -7,8 +7,7 @@ import { idOf, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 import { factsOf, link, type RecordPage, section } from '../page.ts';
-import { lengthOf, outcomeWords } from '../words.ts';
-import { evidenceWords } from './opt-outs.ts';
+import { codes, lengthOf } from '../words.ts';
 import { type RuleRun, readRuns, renderRun } from './rule-runs.ts';
 import { readTexts, renderText, type Text } from './thread-texts.ts';
 import { customerWords, type Fields, hiddenWords, party, type View } from './view.ts';
@@ -108,12 +107,7 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
   throw new BadAddress(`The thread ${key} is not held. To read it from the service: ${toRead}`, 404);
 }
 
-const optWords = {
-  clear: html`not opted out`,
-  opt_in: html`opted in`,
-  opt_out: html`<span class="problem">opted out</span>`,
-  unsure: html`<span class="warning">may have opted out</span>`,
-};
+const optLevels = { clear: '', opt_in: '', opt_out: 'problem', unsure: 'warning' };
 
 function stateOf(held: Conversation, { line, participants }: Thread, view: View): Html {
   const { customer, resolved, resolved_observed_at, assigned_to, first_text, newest_text, ...opt } = held;
@@ -131,7 +125,7 @@ function stateOf(held: Conversation, { line, participants }: Thread, view: View)
       participants.length === 0 &&
       (opt.opt_status === null
         ? 'not opted out'
-        : html`${optWords[opt.opt_status]} <small>${evidenceWords[opt.evidence]} ${view.time(opt.decided_at)}${on}</small>${decide}`),
+        : html`<span class="${optLevels[opt.opt_status]}">${codes.status[opt.opt_status]}</span> <small>${codes.evidence[opt.evidence]} ${view.time(opt.decided_at)}${on}</small>${decide}`),
     first_text,
     newest_text,
   });
@@ -210,5 +204,5 @@ function entries(
 function callWords({ call_id, who, outcome, user_name, talk_seconds }: ThreadCall, runs: readonly RuleRun[]): Html {
   const by = user_name !== null && ` (${user_name})`;
   const talk = talk_seconds ? `, ${lengthOf(talk_seconds)}` : '';
-  return html`${link(`/calls/${call_id}`, who)}: ${outcomeWords[outcome] ?? outcome}${by}${talk}${runs.map((run) => html`<br>${renderRun(run)}`)}`;
+  return html`${link(`/calls/${call_id}`, who)}: ${codes.outcome[outcome] ?? outcome}${by}${talk}${runs.map((run) => html`<br>${renderRun(run)}`)}`;
 }

@@ -22,8 +22,8 @@ import { idOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
 import { facts, items, link, type RecordPage, section, soft } from '../page.ts';
+import { codes } from '../words.ts';
 import { ask } from './forms.ts';
-import { evidenceWords } from './opt-outs.ts';
 import { stepWords } from './rule-runs.ts';
 import { bubble } from './send.ts';
 import { hiddenWords, type View } from './view.ts';
@@ -132,7 +132,7 @@ async function obstacles(
     isPaused &&
       html`${link('/sends', 'All texts are paused')} since ${view.time(since)}: ${reason ?? 'no reason given'}.`,
     status !== undefined &&
-      html`${number} ${link(`/opt-outs?number=${number}`, status.status === 'opt_out' ? 'opted out' : 'may have opted out')} ${view.time(status.at)}, ${evidenceWords[status.evidence]}: no rule texts them.`,
+      html`${number} ${link(`/opt-outs?number=${number}`, codes.status[status.status] ?? '')} ${view.time(status.at)}, ${codes.evidence[status.evidence]}: no rule texts them.`,
   ].filter((each) => each !== false);
   return list.length > 0 && section('What holds for every rule', items(list, 'prose'));
 }

@@ -195,8 +195,6 @@ function table(
   const show = (name: string) => (value: string) =>
     `${dayName(value)}${name === day ? stateWords[stateOf(value, count)] : ''}`;
   const options = {
-    hidden: columns.flatMap(({ name }) => (/^whole_|_key$|^call_id$|^thread$/.test(name) ? [name] : [])),
-    wide: columns.flatMap(({ name }) => (shown.some((row) => (row[name]?.length ?? 0) > 40) ? [name] : [])),
     show: Object.fromEntries(dates.map((name) => [name, show(name)])),
     opens: linkOf,
   };
