@@ -136,24 +136,18 @@ export function section(title: string, content: Html | string, id?: string): Htm
   return html`<section class="card"${id && html` id="${id}"`}><h2>${title}</h2>${content}</section>`;
 }
 
-type Fact = readonly [name: string, value: Html | Date | string | number | null | undefined | false];
-
-/** Names and values of a record, without those that have no value. */
-export function facts({ time }: Pick<View, 'time'>, pairs: readonly Fact[]): Html {
-  return html`<dl class="facts">${pairs.flatMap(([name, value]) => {
-    if (value === null || value === undefined || value === false || value === '') return [];
-    return html`<div><dt>${name}</dt><dd>${value instanceof Date ? time(value) : value}</dd></div>`;
-  })}</dl>`;
-}
-
-/** The columns of a row as facts: a name that ends in `_seconds` is a duration. */
-export function factsOf(view: Pick<View, 'time'>, row: Readonly<Record<string, unknown>>): Html {
+/** Names and values of a record, without those that have no value. A column that ends in `_seconds` is a duration. */
+export function factsOf({ time }: View, row: Readonly<Record<string, unknown>>, nameOf = headingOf): Html {
   const shown = (name: string, value: unknown) =>
-    typeof value === 'number' && unitOf(name).unit === 's' ? lengthOf(value) : (value as Fact[1]);
-  return facts(
-    view,
-    Object.entries(row).map(([name, value]) => [headingOf(name), shown(name, value)] as const),
-  );
+    value instanceof Date
+      ? time(value)
+      : unitOf(name).unit === 's'
+        ? lengthOf(Number(value))
+        : (value as Html | string);
+  return html`<dl class="facts">${Object.entries(row).flatMap(([name, value]) => {
+    if (value === null || value === undefined || value === false || value === '') return [];
+    return html`<div><dt>${nameOf(name)}</dt><dd>${shown(name, value)}</dd></div>`;
+  })}</dl>`;
 }
 
 /** A list without bullets; with `lines`, for sentences that contain links. */

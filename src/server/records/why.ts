@@ -21,7 +21,7 @@ import { spellingsOf } from '../../warehouse/phone-numbers.ts';
 import { idOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
-import { facts, items, link, type RecordPage, section, soft } from '../page.ts';
+import { factsOf, items, link, type RecordPage, section, soft } from '../page.ts';
 import { codes } from '../words.ts';
 import { ask } from './forms.ts';
 import { stepWords } from './rule-runs.ts';
@@ -151,14 +151,14 @@ ${!past && outcome === 'matched' && html`<p class="soft">It would do: ${does?.jo
 /** What a rule did, and knew; what its targets refused can be sent again. */
 function pastOf(past: PastRun, id: string, heldBack: string, view: View): Html {
   const { version, mode, actions, evaluatedAt } = past;
-  const known = Object.entries(past.facts).map(([path, value]) => [path, shortened(value)] as const);
+  const known = Object.entries(past.facts).map(([path, value]) => [path, shortened(value)]);
   const isFailed = actions.some(({ kind, state }) => state === 'failed' && /^(notify|webhook) /.test(kind));
   return html`<p class="soft">Evaluated ${view.time(evaluatedAt)} by version ${version}${mode !== 'live' && ', in dry-run mode: its steps were only recorded'}${heldBack}.</p>${items(actions.map(stepWords))}${
     isFailed &&
     ask(view, 'Retry', 'What failed is sent to its target again, with the same id.', {
       'Send it again': ['rules retry', { run: past.id, of: id }],
     })
-  }${known.length > 0 && html`<details><summary>What it knew then</summary>${facts(view, known)}</details>`}`;
+  }${known.length > 0 && html`<details><summary>What it knew then</summary>${factsOf(view, Object.fromEntries(known), String)}</details>`}`;
 }
 
 function gateWords(reply: string): string {

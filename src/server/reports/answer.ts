@@ -49,7 +49,7 @@ export async function answerReport(
   const settings = { TimeZone: zone, 'report.from': period.from, 'report.to': period.to, statement_timeout: timeoutMs };
   for (const { name } of choices) Object.assign(settings, { [`report.${name}`]: chosen[name] ?? '' });
   // The expressions of its sentence, then of its figure, stand beside each row.
-  const told = [...says, ...(figure?.template ?? [])].filter((part) => typeof part !== 'string');
+  const told = [...says, ...(figure ? [figure] : [])].filter((part) => typeof part !== 'string');
   const expressions = told.map(({ sql }, at) => `(${sql}) as "told ${at}"`).join(', ');
   const beside = told.length === 0 ? '' : ` cross join (select ${expressions} from report) told`;
   const query = report.sql.trimEnd().replace(/;$/, '');

@@ -65,9 +65,8 @@ export interface Report {
   readonly fault?: Fault;
 }
 
-export interface Figure {
+export interface Figure extends Expression {
   readonly name: string;
-  readonly template: Template;
   readonly more?: 'good' | 'bad' | undefined;
 }
 
@@ -124,21 +123,22 @@ function templateOf(text: string): Template {
   if (text === '') return [];
   return text.split(/\{([^{}]*)\}/).map((part, at) => {
     if (at % 2 === 1) {
-      const [, sql = part, name = ''] = /^(.*) as (\w+)$/.exec(part) ?? [];
-      return { sql, unit: unitOf(name).unit };
+      return expressionOf(part);
     }
     if (/[{}]/.test(part)) throw new Fault(`A brace is open or closed alone: ${text}`);
     return part;
   });
 }
 
+function expressionOf(text: string): Expression {
+  const [, sql = text, name = ''] = /^(.*) as (\w+)$/.exec(text) ?? [];
+  return { sql, unit: unitOf(name).unit };
+}
+
 function figureOf(text: string): Figure {
-  const [, name, told = '', more] = /^([^{:]+): (.*?)(?:, more is (good|bad))?$/.exec(text) ?? [];
-  const template = templateOf(told);
-  if (!name || template.filter((part) => typeof part !== 'string').length !== 1) {
-    throw new Fault('A figure is a name and one expression: -- figure: Calls: {sum(calls)}');
-  }
-  return { name, template, more: more as Figure['more'] };
+  const [, name, told, more] = /^([^{:]+): \{([^{}]+)\}(?:, more is (good|bad))?$/.exec(text) ?? [];
+  if (name && told) return { name, ...expressionOf(told), more: more as Figure['more'] };
+  throw new Fault('A figure is a name and one expression: -- figure: Calls: {sum(calls)}');
 }
 
 function drawOf(text: string): Draw {

@@ -5,7 +5,7 @@ import { type Row, renderTable } from '../table.ts';
 import { formatValue, headingOf, number, writtenNumber } from '../words.ts';
 import type { Answer, Choice, Options, Value } from './answer.ts';
 import { areDays, draw, type Size, type State } from './draw.ts';
-import { Fault, type Report, type Template } from './file.ts';
+import { type Expression, Fault, type Report, type Template } from './file.ts';
 import {
   before,
   dayAfter,
@@ -97,7 +97,7 @@ async function card(report: Report, told: Told | Fault, period: Period, now: Now
   const isRising = [...now.unprovenDays, now.returnsFrom].some((day) => day <= period.to && stateOf(day) === 'rising');
   const picture = drawn && answer.rows.length > 0 && (await draw(drawn, answer, { period, size: small, stateOf }));
   return html`<section class="card">${title}
-<p class="figure"><a href="${path}">${figureOf(report, answer) ?? '–'}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">not final</span>`}</small></p>
+<p class="figure"><a href="${path}">${figureOf(report, answer)}</a> <small>${report.figure?.name.toLowerCase()}${isRising && html` <span class="tag">not final</span>`}</small></p>
 ${changeWords(told)}
 <p class="told">${sentenceOf(report, answer)}</p>
 ${picture && html`<div class="drawn" role="img" aria-label="${report.title}: the page of the report has the figures">${picture}</div>`}
@@ -210,12 +210,16 @@ function filled(template: Template, values: readonly Value[]): string | undefine
   let isOne = false;
   const parts = template.map((part) => {
     if (typeof part === 'string') return part.replace(/\[([^|\]]*)\|([^\]]*)\]/g, isOne ? '$1' : '$2');
-    const { text, isNumber } = left.next().value ?? { text: null };
-    isOne = text === '1';
-    if (text === null || !isNumber) return text ?? '–';
-    return part.unit === '' ? writtenNumber(text, '') : formatValue(Number(text), part.unit);
+    const value = left.next().value;
+    isOne = value?.text === '1';
+    return wordOf(part, value);
   });
   return values.every(({ text }) => text === null) ? undefined : parts.join('');
+}
+
+function wordOf({ unit }: Expression, { text, isNumber }: Value = { text: null, isNumber: false }): string {
+  if (text === null || !isNumber) return text ?? '–';
+  return unit === '' ? writtenNumber(text, '') : formatValue(Number(text), unit);
 }
 
 const nothing = 'Nothing of this in this time.';
@@ -224,8 +228,8 @@ function sentenceOf({ says }: Report, { said }: Answer): string | undefined {
   return says.length === 0 ? undefined : (filled(says, said) ?? nothing);
 }
 
-function figureOf({ figure }: Report, { figure: value }: Answer): string | undefined {
-  return figure && value && filled(figure.template, [value]);
+function figureOf({ figure }: Report, { figure: value }: Answer): string {
+  return figure ? wordOf(figure, value) : '–';
 }
 
 /** What changed since the period before: in percent, or a share in points. */
@@ -235,7 +239,7 @@ function changeWords({ report, over, past }: Told): Html {
   const [now, then] = [over.figure?.text, past.figure?.text];
   if (now == null || then == null) return html`<p class="note">Nothing to compare before.</p>`;
   const more = report.figure?.more;
-  const isShare = report.figure?.template.some((part) => typeof part !== 'string' && part.unit === '%');
+  const isShare = report.figure?.unit === '%';
   const exact = isShare ? Number(now) - Number(then) : (100 * (Number(now) - Number(then))) / Number(then);
   const change = Math.round(10 * exact) / 10;
   const tone = change === 0 || !more ? '' : change > 0 === (more === 'good') ? 'ok' : 'problem';
