@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Html, html } from './html.ts';
 import type { View } from './records/view.ts';
-import { headingOf, lengthOf, unitOf } from './words.ts';
+import { codes, headingOf, lengthOf, unitOf } from './words.ts';
 
 /** A file that pages share. Its address changes with its content, so that browsers keep it. */
 function assetOf(name: string, type: string) {
@@ -143,7 +143,7 @@ export function factsOf({ time }: View, row: Readonly<Record<string, unknown>>, 
       ? time(value)
       : unitOf(name).unit === 's'
         ? lengthOf(Number(value))
-        : (value as Html | string);
+        : (codes[name]?.[String(value)] ?? (value as Html | string));
   return html`<dl class="facts">${Object.entries(row).flatMap(([name, value]) => {
     if (value === null || value === undefined || value === false || value === '') return [];
     return html`<div><dt>${nameOf(name)}</dt><dd>${shown(name, value)}</dd></div>`;

@@ -83,5 +83,13 @@ export const codes: Readonly<Record<string, Words> & Record<'outcome' | 'evidenc
     service_skip: 'as the service said when it skipped a text',
     person: 'as a person decided',
   },
+  returned_by: {
+    called_back: 'called back, as the service reports',
+    outbound_call: 'called back',
+    caller_got_through: 'the caller called again and got through',
+    text: 'a user texted the caller',
+    automatic_text: 'a rule texted the caller, which is no return',
+    text_by_unknown: 'an unknown sender texted the caller, which is no return',
+  },
   ...{ status: optOut, automatic_texts: optOut },
 };

@@ -22,7 +22,6 @@ interface Call
   readonly has_legs: boolean;
   /** Null unless it was missed. */
   readonly is_unreturned: boolean | null;
-  readonly facts: undefined;
 }
 
 /** The page of a call: who called whom, its way, and what came of it. Throws `BadAddress`. */
@@ -43,7 +42,7 @@ export async function callPage(tx: Transaction, id: string | undefined, view: Vi
     parts: [
       section('The call', factsOf(view, shown)),
       section('What happened', (await legStory(tx, id, view)) ?? soft(noLegs)),
-      call.is_unreturned !== null && section('Return', html`<p class="prose">${returnWords(call, view)}</p>`),
+      call.is_unreturned !== null && section('Return', returnFacts(call, view)),
       section('Recordings', await recordings(tx, id, call, view, transcripts.length)),
       ...transcripts.map((each, at) =>
         renderTranscript(each, transcripts.length > 1 ? `Transcript ${at + 1}` : 'Transcript', view),
@@ -111,26 +110,16 @@ function endWords({ outcome, direction, answered_by, answered_by_count, wait_sec
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${by}${waited}${talked}.`;
 }
 
-const returnedBy: Readonly<Record<string, string>> = {
-  called_back: 'called back, as the service reports',
-  outbound_call: 'called back',
-  caller_got_through: 'the caller called again and got through',
-  text: 'a user texted the caller',
-  automatic_text: 'A rule texted the caller',
-  text_by_unknown: 'An unknown sender texted the caller',
-};
-
-/** What returned a missed call, and whether somebody has spoken with the caller since. */
-function returnWords(call: Call, { time }: View): Html {
-  const { returned_by, returned_at, returned_call_id: id, reached_at } = call;
-  const words = returnedBy[returned_by ?? ''] ?? returned_by;
-  if (call.is_unreturned)
-    return html`Not returned${words !== null && html`. ${words} ${time(call.texted_at)}, which is no return`}.`;
-  const spoken =
-    reached_at === null
-      ? ' Nobody is known to have spoken with the caller since.'
-      : reached_at.getTime() !== returned_at?.getTime() && html` Somebody spoke with the caller ${time(reached_at)}.`;
-  return html`Returned${returned_at && html` ${time(returned_at)}`}: ${words}${id !== null && html` (${link(`/calls/${id}`, 'that call')})`}.${spoken}`;
+/** What returned a missed call, and when somebody spoke with the caller since. */
+function returnFacts(call: Call, view: View): Html {
+  const { returned_by, returned_at, returned_call_id: id, texted_at, reached_at, is_unreturned } = call;
+  return factsOf(view, {
+    is_returned: is_unreturned ? 'not yet' : 'yes',
+    returned_by,
+    at: is_unreturned ? texted_at : returned_at,
+    by_the_call: id !== null && link(`/calls/${id}`, id),
+    spoken_with_at: reached_at ?? 'nobody is known to have spoken with the caller since',
+  });
 }
 
 interface Recording extends Fields<'part' | 'parties', string> {

@@ -15,18 +15,8 @@ import { customerWords, type Fields, hiddenWords, party, type View } from './vie
 interface Conversation extends Fields<'conversation_id' | 'ours' | 'theirs', string> {
   readonly message_count: number;
   readonly is_thread_complete: boolean;
-  readonly customer: string | null;
-  readonly resolved: string;
-  readonly stale: string | null;
-  readonly resolved_observed_at: Date | null;
-  readonly assigned_to: string;
-  readonly first_text: Date | null;
-  readonly newest_text: Date | null;
-  /** The number's opt-out state that counts for the line, as reporting.sms_opt_status has it. Null if there is none. */
-  readonly opt_status: 'opt_out' | 'unsure' | 'opt_in' | 'clear' | null;
-  readonly opt_line: string;
-  readonly decided_at: Date | null;
-  readonly evidence: string;
+  /** The opt-out state of the number that counts for the line. Null for a group. */
+  readonly automatic_texts: 'opt_out' | 'unsure' | 'opt_in' | 'clear' | null;
 }
 
 /** A page of a thread, newest text at the bottom: the newest, or that around the text `text`. Throws `BadAddress`. */
@@ -39,27 +29,32 @@ export async function threadPage(tx: Transaction, typed: string, asked: Paramete
   const thread = threadOf(key);
   const { line, number, participants } = thread;
   const isGroup = participants.length > 0;
-  const held = await readConversation(tx, thread);
+  const { conversation_id, ours, theirs, message_count, is_thread_complete, ...shown } = await readConversation(
+    tx,
+    thread,
+  );
   const given = textOf(asked, 'text');
   const around = given === undefined ? undefined : idOf(given);
-  const { texts, hasOlder, newer } = await readTexts(tx, held.conversation_id, number, around, view);
+  const { texts, hasOlder, newer } = await readTexts(tx, conversation_id, number, around, view);
   const span = { from: (hasOlder && texts[0]?.sent_at) || '-infinity', until: newer?.sent_at ?? 'infinity' };
   const calls = isGroup ? [] : await readCalls(tx, thread, span);
   // A run on a call may have no conversation.
-  const ofThread = isGroup ? sql`r.conversation_id` : sql`coalesce(r.conversation_id, ${held.conversation_id})`;
+  const ofThread = isGroup ? sql`r.conversation_id` : sql`coalesce(r.conversation_id, ${conversation_id})`;
   const runs = await readRuns(
     tx,
-    sql`r.line = ${line} and r.number = ${number} and ${ofThread} = ${held.conversation_id}
+    sql`r.line = ${line} and r.number = ${number} and ${ofThread} = ${conversation_id}
       and r.trigger_at >= ${span.from} and r.trigger_at < ${span.until}`,
     view,
   );
   const path = `/threads/${key}`;
   const [oldest, newest] = [texts[0]?.message_id, texts.at(-1)?.message_id];
   return {
-    title: isGroup ? `Group of ${participants.join(', ')}` : `Texts with ${held.theirs}`,
-    about: html`On ${held.ours} · ${countOf(held.message_count, 'text')} held${!held.is_thread_complete && ', perhaps not all: no read has listed the thread to its end'}${newest !== undefined && html` · <a class="link" href="#text-${newest}">To the newest</a>`}`,
+    title: isGroup ? `Group of ${participants.join(', ')}` : `Texts with ${theirs}`,
+    about: html`On ${ours} · ${countOf(message_count, 'text')} held${!is_thread_complete && ', perhaps not all: no read has listed the thread to its end'}${newest !== undefined && html` · <a class="link" href="#text-${newest}">To the newest</a>`}`,
     parts: [
-      section('State', stateOf(held, thread, view)),
+      section('State', factsOf(view, shown)),
+      shown.automatic_texts === 'unsure' &&
+        html`<p class="reason">${link('/opt-outs#to-decide', 'Decide')} whether they opted out: no rule texts them until then.</p>`,
       hasOlder &&
         html`<nav class="turn" aria-label="Older texts"><a class="link" href="${path}?text=${oldest}" rel="prev">Older texts</a></nav>`,
       texts.length === 0
@@ -81,12 +76,13 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
   const [found] = await query(
     tx,
     sql<Conversation & { readonly is_erased: boolean }>`select c.conversation_id, c.message_count, c.is_thread_complete,
-       ops.is_erased_thread(${key}) as is_erased, ${party(sql`l.name`, sql`c.line`)} as ours, ${party(sql`k.name`, sql`c.number`)} as theirs,
-       ${customerWords} as customer, c.resolved_observed_at, case when c.is_resolved is null then 'not known'
-         when c.is_resolved then 'resolved' || coalesce(' by ' || u.user_name, '') else 'open' end as resolved,
-       case when c.last_inbound_at > c.resolved_observed_at then ', before a newer text of theirs' end as stale,
-       case when c.is_assignment_known then coalesce(a.user_name, 'nobody') else 'not known' end as assigned_to,
-       c.first_message_at as first_text, c.last_message_at as newest_text, o.line as opt_line, o.opt_status, o.decided_at, o.evidence
+       nullif(ops.is_erased_thread(${key}), false) as is_erased, ${party(sql`l.name`, sql`c.line`)} as ours, ${party(sql`k.name`, sql`c.number`)} as theirs,
+       ${customerWords} as customer, case when c.is_resolved is null then 'not known: only answers to our own requests show it' else
+         case when c.is_resolved then 'resolved' || coalesce(' by ' || u.user_name, '') else 'open' end ||
+         case when c.last_inbound_at > c.resolved_observed_at then ', before a newer text of theirs' else '' end end as conversation,
+       c.resolved_observed_at as observed_at, case when c.is_assignment_known then coalesce(a.user_name, 'nobody') else 'not known' end as assigned_to,
+       case when c.participants_key = '' then coalesce(o.opt_status, 'clear') end as automatic_texts, o.evidence, o.decided_at,
+       nullif(o.line, c.line) as decided_on, c.first_message_at as first_text, c.last_message_at as newest_text
      from (values (1)) one left join warehouse.sms_conversations c on c.line = ${thread.line} and c.number = ${thread.number}
          and c.participants_key = ${thread.participants.join(',')} and c.deleted_at is null
        left join warehouse.sms_lines l on l.line = c.line
@@ -105,30 +101,6 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
   if (found?.conversation_id) return found;
   const toRead = toType(`resync thread ${key}`);
   throw new BadAddress(`The thread ${key} is not held. To read it from the service: ${toRead}`, 404);
-}
-
-const optLevels = { clear: '', opt_in: '', opt_out: 'problem', unsure: 'warning' };
-
-function stateOf(held: Conversation, { line, participants }: Thread, view: View): Html {
-  const { customer, resolved, resolved_observed_at, assigned_to, first_text, newest_text, ...opt } = held;
-  const observed =
-    resolved_observed_at === null
-      ? html` <small>only answers to our own requests show it</small>`
-      : html` <small>as observed ${view.time(resolved_observed_at)}${held.stale}</small>`;
-  const on = opt.opt_line !== line && opt.opt_line !== '' && ` on ${opt.opt_line}`;
-  const decide = opt.opt_status === 'unsure' && html` <small><a href="/opt-outs#to-decide">decide</a></small>`;
-  return factsOf(view, {
-    customer,
-    conversation: html`<span class="state">${resolved}</span>${observed}`,
-    assigned_to,
-    automatic_texts:
-      participants.length === 0 &&
-      (opt.opt_status === null
-        ? 'not opted out'
-        : html`<span class="${optLevels[opt.opt_status]}">${codes.status[opt.opt_status]}</span> <small>${codes.evidence[opt.evidence]} ${view.time(opt.decided_at)}${on}</small>${decide}`),
-    first_text,
-    newest_text,
-  });
 }
 
 interface ThreadCall extends Fields<'call_id' | 'outcome', string> {

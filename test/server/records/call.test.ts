@@ -203,7 +203,11 @@ test('a missed call tells what returned it and what a rule did', async () => {
     What happened
     Its legs were not read yet: npx trunkline resync call 1795475361.2 reads them.
     Return
-    Returned 2026-11-03 11:00:00 : called back (that call [/calls/1795475362.3]).
+    Returned yes
+    Returned by called back
+    At 2026-11-03 11:00:00
+    By the call 1795475362.3 [/calls/1795475362.3]
+    Spoken with 2026-11-03 11:00:00
     Recordings
     Recordings: not read yet. Transcripts: not read yet.
     Rules

@@ -104,9 +104,12 @@ test('the page of a thread tells texts, senders, calls, rules and state in the o
     "Texts with 15551000001
     On 15559990000 · 7 texts held, perhaps not all: no read has listed the thread to its end · To the newest [#text-1007]
     State
-    Conversation resolved as observed 2026-11-02 10:04:00 , before a newer text of theirs
+    Conversation resolved, before a newer text of theirs
+    Observed 2026-11-02 10:04:00
     Assigned to not known
-    Automatic texts opted out by a text of theirs 2026-11-02 10:09:00
+    Automatic texts opted out
+    Evidence by a text of theirs
+    Decided 2026-11-02 10:09:00
     Monday, 2 November 2026
     15551000001 10:00
     Where is my &lt;b&gt;lamp&lt;/b&gt;? It was \\u202edue
