@@ -55,9 +55,16 @@ export function writtenNumber(text: string, unit: Unit): string {
   return number(Number(text), digits, digits);
 }
 
+/** By their decimals: making one takes as long as ten uses. */
+const formats = new Map<string, Intl.NumberFormat>();
+
 /** A number of a table or a sentence, with at least and at most so many decimals. */
 export function number(value: number, least = 0, most = Math.max(least, 1)): string {
-  return value.toLocaleString('en', { minimumFractionDigits: least, maximumFractionDigits: most });
+  const decimals = `${least} ${most}`;
+  const format =
+    formats.get(decimals) ?? new Intl.NumberFormat('en', { minimumFractionDigits: least, maximumFractionDigits: most });
+  formats.set(decimals, format);
+  return format.format(value);
 }
 
 type Words = Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import { Client, Pool } from 'pg';
+import { pageConnections } from '../../src/db/connection-limits.ts';
 import { createDatabase } from '../../src/db/database.ts';
 import { answerReport, asReader } from '../../src/server/reports/answer.ts';
 import { readReports } from '../../src/server/reports/file.ts';
@@ -82,7 +83,7 @@ async function ofDashboards(client: Client, views: readonly string[]): Promise<Q
 /** Each file of the cookbook with its sentence, as its page asks it, and the start page with all its figures. */
 async function ofReports(client: Client, url: string, stack: AsyncDisposableStack): Promise<Question[]> {
   const log = createLog('warn');
-  const pool = stack.adopt(new Pool({ connectionString: url, max: 1 }), (each) => each.end());
+  const pool = stack.adopt(new Pool({ connectionString: url, max: pageConnections }), (each) => each.end());
   const { db } = stack.use(createDatabase({ url, log, maxConnections: 1, name: 'bench' }));
   const app = stack.adopt(Fastify(), (each) => each.close());
   const selectDay = 'select reporting.local_day(now())::text as today, time_zone as zone from reporting.params';

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { escapeIdentifier, type PoolClient } from 'pg';
 import type { Settings } from '../../../config/settings.ts';
 import type { Finding } from '../../checks/check.ts';
+import { pageConnections } from '../../db/connection-limits.ts';
 import { selectReportsRole } from '../../reporting/bi-role.ts';
 import type { Log } from '../../shared/log.ts';
 import { type Parameters, textOf } from '../address.ts';
@@ -37,8 +38,8 @@ export function registerReports(
   if (reportsDir !== undefined && !existsSync(reportsDir)) {
     log.warn({ reportsDir }, 'The folder of REPORTS_DIR does not exist: /reports has those of Trunkline alone');
   }
-  /** Works as the role of reports, if there is one. */
-  const read = async <T>(query: Parameters, work: (client: PoolClient, now: Now, period: Period) => Promise<T>) => {
+  /** What the pages of one request have in common; `read` works as the role of reports, if there is one. */
+  const open = async (query: Parameters) => {
     const findings = await takeFindings();
     return asReader(pool, async (client) => {
       const [day] = (await client.query<Pick<Now, 'today' | 'zone'>>(selectDay)).rows;
@@ -48,8 +49,13 @@ export function registerReports(
       const [own] = held.rows;
       if (!own) throw new Error('One row of what is held was expected');
       const [role] = (await client.query<{ name: string }>(selectReportsRole)).rows;
-      if (role) await client.query(`set local role ${escapeIdentifier(role.name)}`);
-      return work(client, { ...day, ...own, findings }, period);
+      const now: Now = { ...day, ...own, findings };
+      const read = <T>(work: (reader: PoolClient) => Promise<T>) =>
+        asReader(pool, async (reader) => {
+          if (role) await reader.query(`set local role ${escapeIdentifier(role.name)}`);
+          return work(reader);
+        });
+      return { now, period, read };
     });
   };
   const named = (name: string) => {
@@ -60,35 +66,43 @@ export function registerReports(
   };
 
   app.get<Route>('/reports', async ({ query }, reply) => {
-    const page = await read(query, async (client, now, period) => {
-      const reports = [...readReports(folders).values()];
-      const told: [Report, Told | Fault][] = [];
-      for (const report of reports.filter(({ figure }) => figure))
-        told.push([report, await tell(client, report, { period, chosen: {} }, now, limits.figure).catch(orFault)]);
-      return renderStart(told, reports, period, now);
-    });
-    return answerPage(reply, page);
+    const { now, period, read } = await open(query);
+    const reports = [...readReports(folders).values()];
+    const figures = reports.filter(({ figure }) => figure);
+    const told: [Report, Told | Fault][] = [];
+    const left = figures.entries();
+    const ask = async () => {
+      for (const [at, report] of left) {
+        const choice = { period, chosen: {} };
+        const asked = read((client) => tell(client, report, choice, now, limits.figure));
+        told[at] = [report, await asked.catch(orFault)];
+      }
+    };
+    // Other pages get a connection between two figures.
+    await Promise.all(Array.from({ length: pageConnections }, ask));
+    return answerPage(reply, await renderStart(told, reports, period, now));
   });
 
   app.get<Route>('/reports/:name', async ({ query, params }, reply) => {
     const { report, target } = named(params.name);
-    const page = await read(query, async (client, now, period) => {
-      const choice = { period, chosen: chosenOf(report, query) };
+    const { now, period, read } = await open(query);
+    const choice = { period, chosen: chosenOf(report, query) };
+    const opened = await read(async (client) => {
       const told = await tell(client, report, choice, now, limits.page);
-      return renderReport({ ...told, target, options: await readOptions(client, report) }, choice, now);
+      return { ...told, target, options: await readOptions(client, report) };
     });
-    return answerPage(reply, page);
+    return answerPage(reply, await renderReport(opened, choice, now));
   });
 
-  app.get<Route>('/reports/:name.csv', ({ query, params }, reply) => {
+  app.get<Route>('/reports/:name.csv', async ({ query, params }, reply) => {
     const { report } = named(params.name);
-    return read(query, async (client, { zone }, period) => {
-      const choice = { period, chosen: chosenOf(report, query) };
-      const answer = await answerReport(client, report, choice, { ...limits.page, zone, limit: maxRows });
-      if (answer.isCut) throw new BadAddress(`These are more than ${maxRows} rows: choose fewer days.`);
-      const name = report.hasPeriod ? `${report.name}-${period.from}-to-${period.to}` : report.name;
-      return sendCsv(reply, name, csvOf(answer));
-    });
+    const { now, period, read } = await open(query);
+    const choice = { period, chosen: chosenOf(report, query) };
+    const limit = { ...limits.page, zone: now.zone, limit: maxRows };
+    const answer = await read((client) => answerReport(client, report, choice, limit));
+    if (answer.isCut) throw new BadAddress(`These are more than ${maxRows} rows: choose fewer days.`);
+    const name = report.hasPeriod ? `${report.name}-${period.from}-to-${period.to}` : report.name;
+    return sendCsv(reply, name, csvOf(answer));
   });
 }
 
