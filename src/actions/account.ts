@@ -3,12 +3,13 @@ import { accountReads, createService, isNotFound } from '../api-client/client.ts
 import { acceptAccount, compareAccount } from '../credentials/account-check.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { countOf } from '../shared/format.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
 import { type ActionDeps, action } from './action.ts';
 
 const noApi = 'Set API_BASE_URL and API_KEY.';
 
-/** How many lines and users the account that answers lists. Null: the list was refused. */
+/** How many lines and users the account that answers lists; 0 of a list that it refuses. */
 async function countAnswered({ db, settings, log }: ActionDeps) {
   const { baseUrl, key } = settings.api;
   if (baseUrl === undefined || key === undefined) throw new UserError(noApi);
@@ -18,11 +19,11 @@ async function countAnswered({ db, settings, log }: ActionDeps) {
     const reads = accountReads(service);
     if ((await compareAccount(db, reads)) === undefined)
       throw new UserError('The account that answers is the mirrored one: nothing to accept.');
-    const count = (asked: Promise<readonly string[]>) => asked.then(({ length }) => length).catch(() => null);
-    const counts = { lines: await count(reads.lines()), users: await count(reads.users()) };
-    if (counts.lines === null && counts.users === null)
+    const [lines, users] = await Promise.allSettled([reads.lines(), reads.users()]);
+    if (lines.status === 'rejected' && users.status === 'rejected')
       throw new UserError('The service lists neither lines nor users: check API_BASE_URL and API_KEY.');
-    return { lines: counts.lines ?? 0, users: counts.users ?? 0 };
+    const count = (list: typeof lines) => (list.status === 'fulfilled' ? list.value.length : 0);
+    return { lines: count(lines), users: count(users) };
   } finally {
     await service.close();
   }
@@ -47,9 +48,8 @@ export const accountActions = [
     args: z.object({}),
     async question(deps) {
       const { lines, users } = await countAnswered(deps);
-      return {
-        sentence: `The account that answers lists ${lines} lines and ${users} users. What the mirror holds and this account does not have will be marked deleted, after three spaced reads.`,
-      };
+      const sentence = `The account that answers lists ${countOf(lines, 'line')} and ${countOf(users, 'user')}. What the mirror holds and this account lacks would be marked deleted, after three spaced reads.`;
+      return { sentence };
     },
     async run(deps) {
       const counts = await countAnswered(deps);
@@ -67,10 +67,9 @@ export const accountActions = [
     args: z.object({ id: z.coerce.number('The id is a whole number.').int('The id is a whole number.').positive() }),
     async question(deps, { id }) {
       const { found } = await subscriptionOf(deps, id);
-      const isOurs = isOurAddress(deps.settings.receiver, found.url);
-      return {
-        sentence: `The subscription ${id} (${found.name ?? 'without a name'}) would be deleted. Its address is ${isOurs ? 'ours' : 'another than ours'}.`,
-      };
+      const whose = isOurAddress(deps.settings.receiver, found.url) ? 'ours' : 'another than ours';
+      const name = found.name ?? 'without a name';
+      return { sentence: `The subscription ${id} (${name}) would be deleted. Its address is ${whose}.` };
     },
     async run(deps, { id }) {
       const { service } = await subscriptionOf(deps, id);
@@ -78,7 +77,7 @@ export const accountActions = [
         throw isNotFound(error) ? noSuch(id) : error;
       });
     },
-    done: 'It is deleted at the service.',
+    done: 'Deleted at the service.',
     page: () => '/',
   }),
 ];

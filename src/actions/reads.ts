@@ -18,7 +18,7 @@ export function keyOf(kind: TargetKind, given: string | undefined): string {
       const form = 'write line/number, and line/number,number for a group, with country codes';
       if (!given) throw new WrongUse(`Name the thread: ${form}.`);
       const key = typedThreadKey(given);
-      if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${form}.`);
+      if (key === undefined) throw new WrongUse(`"${given}" isn’t a thread: ${form}.`);
       return key;
     }
     case 'call':
@@ -27,11 +27,11 @@ export function keyOf(kind: TargetKind, given: string | undefined): string {
       if (given !== undefined && isCallId(given)) return given;
       if (!given)
         throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
-      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
+      throw new WrongUse(`"${given}" isn’t the id of a call, such as 1783385492.057900.`);
     default:
       kind satisfies DirectoryKind;
       if (given === undefined || given === wholeList) return wholeList;
-      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
+      throw new WrongUse(`"${given}" isn’t needed: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
   }
 }
 
@@ -47,7 +47,7 @@ export const readActions = [
           .string()
           .regex(/^[1-9]\d{0,17}$/, 'The id of a delivery is a whole number.')
           .optional(),
-        since: z.coerce.date('That is no time, such as 2026-11-01T08:00:00Z.').optional().describe('all since then'),
+        since: z.coerce.date('Write a time like 2026-11-01T08:00:00Z.').optional().describe('all since then'),
       })
       .refine(
         ({ id, since }) => (id === undefined) !== (since === undefined),
@@ -59,7 +59,7 @@ export const readActions = [
         throw new UserError(`There is no delivery ${id}: ${toType('list deliveries')} shows those that are kept.`);
       return { ...done };
     },
-    done: 'What it points at will be read again.',
+    done: 'A worker reads again what they point at.',
     page: () => '/deliveries',
   }),
   action({
@@ -83,9 +83,9 @@ export const readActions = [
     async run(deps, { kind, key }) {
       const target = { kind, key: keyOf(kind, key) };
       if (await readAgain(deps, target)) return;
-      throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
+      throw new UserError(`${maskedTarget(target)} isn’t read, because one of its participants was erased.`);
     },
-    done: 'It is read now, within seconds.',
+    done: 'A worker reads it within seconds.',
     page: () => '/targets',
   }),
 ];

@@ -27,7 +27,7 @@ export const ruleActions = [
       .refine(({ run, to }) => (run === undefined) !== (to === undefined), 'Name a run, or a target by --to.'),
     async run({ db }, { run, to = '' }) {
       const steps = await retryTelling(db, run === undefined ? { target: to } : { runIds: [run] });
-      if (steps === 0) throw new UserError('No failed notify or webhook step was found, or it is under way.');
+      if (steps === 0) throw new UserError('No notify or webhook step failed there, or it is under way again.');
       return { steps };
     },
     done: 'Sent again within seconds.',

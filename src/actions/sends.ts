@@ -65,9 +65,9 @@ function decideOn(decision: OptOutDecision, help: string) {
       const result = await decideOptOut(db, number, decision, decided);
       if (result === 'newer_text') throw new UserError('They wrote again meanwhile. Read it first.');
       if (result === 'not_waiting')
-        throw new UserError(`${number} waits for no decision, and nobody confirmed an opt-out: nothing to clear.`);
+        throw new UserError(`${number} waits for no decision, and no opt-out was confirmed: nothing to clear.`);
     },
-    done: 'Recorded for all lines, with who decided.',
+    done: 'Recorded for all lines, with your name.',
     page: () => '/opt-outs',
   });
 }
@@ -80,7 +80,7 @@ export const sendActions = [
     args: z.object({ why }),
     isSigned: true,
     run: ({ db }, { why }, by) => pauseSends(db, why === undefined ? `by ${by}` : `${why}, by ${by}`),
-    done: 'All texts are paused. Requests that were under way finish.',
+    done: 'All texts are paused. Requests under way finish.',
     page: () => '/sends',
   }),
   action({

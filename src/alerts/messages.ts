@@ -57,7 +57,7 @@ interface Attempt {
 export async function deliver(name: string, alert: Alert, attempt: Attempt): Promise<string | undefined> {
   const { settings, log, tries, signal } = attempt;
   const target = settings.notify.targets.get(name);
-  if (!target) return 'it is not set here';
+  if (!target) return 'it isn’t set here';
   const about = { target: name, check: alert.check, kind: alert.kind };
   try {
     await sendTo(target, messageOf(alert, settings), signal);
@@ -65,7 +65,7 @@ export async function deliver(name: string, alert: Alert, attempt: Attempt): Pro
     return undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    if (tries === 1) log.warn({ ...about, reason }, 'An alert could not be sent; it is tried again');
+    if (tries === 1) log.warn({ ...about, reason }, 'An alert couldn’t be sent; it is tried again');
     return reason;
   }
 }

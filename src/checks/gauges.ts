@@ -1,7 +1,6 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { modes } from '../ledger/limits.ts';
-import { states } from '../ledger/send.ts';
 import { type Finding, levels } from './check.ts';
 import { allChecks, known } from './checks.ts';
 import type { Overview } from './overview.ts';
@@ -74,11 +73,10 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
       if (count != null) waiting.set({ queue }, count);
     }
     if (ledger.state === 'known') {
-      const { counts, simulated, today, dailyMicros } = ledger.value;
-      for (const state of states) {
-        const ofDryRun = simulated[state] ?? 0;
-        sends.set({ state, mode: 'dry-run' }, ofDryRun);
-        sends.set({ state, mode: 'live' }, (counts[state] ?? 0) - ofDryRun);
+      const { counts, today, dailyMicros } = ledger.value;
+      for (const { state, count, simulated } of counts) {
+        sends.set({ state, mode: 'dry-run' }, simulated);
+        sends.set({ state, mode: 'live' }, count - simulated);
       }
       spent.set(today.spent / 1_000_000);
       reserved.set(today.reserved / 1_000_000);

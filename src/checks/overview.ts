@@ -3,7 +3,6 @@ import { missingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import { query, sql } from '../db/database.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../inbox/targets.ts';
 import { summarizeSends } from '../ledger/control.ts';
-import type { SendState } from '../ledger/states.ts';
 import { readProcesses } from '../processes/running.ts';
 import { ago, countOf } from '../shared/format.ts';
 import { maskKey } from '../shared/masking.ts';
@@ -21,7 +20,8 @@ export async function takeOverview(context: Asked) {
   const { version: release, commit } = readRelease();
   const waitingIn = async (name: QueueName) => [name, await context.queues.waiting(name).catch(() => null)] as const;
   const { takenAt, answers, findings } = await askAll(context, {
-    ...{ schema, freshness, backlog, completeness, inbox, holdings, sends },
+    ...{ schema, freshness, backlog, completeness, inbox, holdings },
+    sends: ({ db }: Seen) => summarizeSends(db),
     processes: ({ db }: Seen) => readProcesses(db),
     async queues(seen: Seen) {
       const health = await seen.queues;
@@ -210,23 +210,6 @@ function holdings({ db }: Seen) {
       where oid = ${table}::regclass`,
   );
   return query(db, sql<{ table: string; rows: number; isExact: boolean }>`${sql.join(each, sql` union all `)}`);
-}
-
-/**
- * The ledger of the last day. `simulated`: the dry runs among `counts`. `passedCount`: those that every gate let pass.
- */
-async function sends({ db }: Seen) {
-  const simulated = await query(
-    db,
-    sql<{ state: SendState; count: number; passed: number }>`
-      select state, count(*)::int as count, count(*) filter (where reason = 'dry_run')::int as passed
-      from ops.sends where planned_at > now() - interval '1 day' and (mode = 'dry-run' or reason = 'dry_run') group by state`,
-  );
-  const counts: Partial<Record<SendState, number>> = Object.fromEntries(
-    simulated.map(({ state, count }) => [state, count]),
-  );
-  const passedCount = simulated.reduce((sum, { passed }) => sum + passed, 0);
-  return { ...(await summarizeSends(db)), simulated: counts, passedCount };
 }
 
 /** The newest migration, null without any, and the version of the server. */

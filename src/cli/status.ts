@@ -75,8 +75,8 @@ export function renderTable(overview: Overview): string {
     line('processes', overview.processes, (processes) =>
       processes.map(({ role, rulesMode }) => (rulesMode === null ? role : `${role} (${rulesMode})`)),
     ),
-    line('sends', overview.sends, ({ counts, simulated, today, dailyMicros, passedCount }) => [
-      ...countWords(counts, simulated, passedCount).map(({ name, words }) => `${name} ${words}`),
+    line('sends', overview.sends, ({ counts, today, dailyMicros }) => [
+      ...countWords(counts).map(({ name, words }) => `${name} ${words}`),
       `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
     ]),
     line('queue', overview.queues, ({ backend, isReachable, waiting }) => [

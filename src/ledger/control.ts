@@ -124,35 +124,42 @@ export async function recordUnitPrice(tx: Transaction, micros: number): Promise<
 /** Amounts in micro-dollars. */
 export interface LedgerSummary {
   readonly control: Control;
-  /** Sends of the last day and all open ones, by state. */
-  readonly counts: Readonly<Partial<Record<SendState, number>>>;
-  readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget of the rules in force, and the minimum price of a segment. */
+  /** Of every state, in their order. */
+  readonly counts: readonly StateCount[];
+  readonly today: { readonly spent: number; readonly reserved: number };
+  /** The daily budget of the rules in force. */
   readonly dailyMicros: number;
-  readonly unitMicros: number;
+}
+
+/** Sends of the last day and all open ones in a state. */
+export interface StateCount {
+  readonly state: SendState;
+  readonly count: number;
+  /** The dry runs among them. */
+  readonly simulated: number;
+  /** The dry runs that every gate let pass: they end as DENIED, although no gate refused them. */
+  readonly passed: number;
 }
 
 export async function summarizeSends(db: Database): Promise<LedgerSummary> {
-  const counted = await query(
+  const counts = await query(
     db,
-    sql<{ state: SendState; count: number }>`select state, count(*)::integer as count from ops.sends
-      where planned_at > now() - interval '1 day'
-        or ${sql.raw(isUnsentRow)} or state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
-      group by state`,
+    sql<StateCount>`
+      with counted as (
+        select state, count(*)::int as count, count(*) filter (where reason = 'dry_run')::int as passed,
+          count(*) filter (where mode = 'dry-run' or reason = 'dry_run')::int as simulated
+        from ops.sends where planned_at > now() - interval '1 day'
+          or ${sql.raw(isUnsentRow)} or state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
+        group by state
+      )
+      select state, coalesce(count, 0) as count, coalesce(simulated, 0) as simulated, coalesce(passed, 0) as passed
+      from unnest(${[...states]}::text[]) with ordinality s (state, at) left join counted using (state) order by at`,
   );
   const [today] = await query(
     db,
-    sql<
-      LedgerSummary['today']
-    >`select spent_micros::float8 as spent, reserved_micros::float8 as reserved, sends_count as sends
+    sql<LedgerSummary['today']>`select spent_micros::float8 as spent, reserved_micros::float8 as reserved
       from ops.send_budgets where scope = 'account' and budget_date = (now() at time zone 'UTC')::date`,
   );
-  const { dailyMicros, unitMicros } = await readLimits(db);
-  const byState = new Map(counted.map(({ state, count }) => [state, count]));
-  return {
-    control: await readControl(db),
-    counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
-    today: today ?? { spent: 0, reserved: 0, sends: 0 },
-    ...{ dailyMicros, unitMicros },
-  };
+  const { dailyMicros } = await readLimits(db);
+  return { control: await readControl(db), counts, today: today ?? { spent: 0, reserved: 0 }, dailyMicros };
 }

@@ -1,7 +1,7 @@
 import { price, quantity } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
+import type { StateCount } from './control.ts';
 import type { Send, SendHistory, SendState } from './send.ts';
-import { states } from './states.ts';
 
 /** The states of sends, in words. */
 export const sendStateNames: Readonly<Record<SendState, string>> = {
@@ -113,19 +113,13 @@ export function sendCost({ settledMicros, reservedMicros, state }: Send): string
   return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
-/**
- * What the ledger holds in words, by state, with the filter that lists it. `simulated` is the part of `counts` that is of dry
- * runs, and `passedCount` the part that every gate let pass: these end as DENIED too, although no gate refused them.
- */
+/** What the ledger holds in words, by state, with the filter that lists it. */
 export function countWords(
-  counts: Readonly<Partial<Record<SendState, number>>>,
-  simulated: Readonly<Partial<Record<SendState, number>>>,
-  passedCount: number,
+  counts: readonly StateCount[],
 ): { readonly name: string; readonly words: string; readonly filter: string }[] {
-  const byState = states.flatMap((state) => {
-    const passed = state === 'DENIED' ? passedCount : 0;
-    const count = (counts[state] ?? 0) - passed;
-    const dry = (simulated[state] ?? 0) - passed;
+  const passedCount = counts.reduce((sum, { passed }) => sum + passed, 0);
+  const byState = counts.flatMap(({ state, passed, ...all }) => {
+    const [count, dry] = [all.count - passed, all.simulated - passed];
     const mark = dry === 0 ? '' : dry === count ? ' (dry-run)' : ` (${quantity(dry)} dry-run)`;
     if (count <= 0) return [];
     return [{ name: sendStateNames[state], words: `${quantity(count)}${mark}`, filter: `state=${state}` }];

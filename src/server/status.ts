@@ -162,7 +162,7 @@ ${lines.map(
 function texts({ sends }: Overview, moment: Moment): Html {
   return card('Automatic texts', '/sends', sends, (status) => {
     const { control, today, dailyMicros } = status;
-    const rows = countWords(status.counts, status.simulated, status.passedCount).map(({ name, words, filter }) => [
+    const rows = countWords(status.counts).map(({ name, words, filter }) => [
       [filter === 'state=NEEDS_HUMAN' ? 'warning' : '', name] as const,
       link(`/sends?${filter}&span=day`, words),
     ]);

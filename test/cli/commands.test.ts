@@ -285,7 +285,7 @@ test('a person is erased after a look', async () => {
     /^No row of …7777 is held\.\n…7777 is erased and will not be stored again\.\nWhat this does not erase:\n- the service/;
   expect(await run(['erase', number, '--yes'])).toMatchObject({ code: 0, out: expect.stringMatching(said) });
   const again = await run(['resync', 'thread', '18005550100/15550107777']);
-  const words = '…7777 is not read: one of its participants was erased';
+  const words = '…7777 isn’t read, because one of its participants was erased';
   expect(again).toMatchObject({ code: 1, out: '', err: expect.stringContaining(words) });
 });
 

@@ -68,7 +68,7 @@ test.each<[string, Partial<Overview>, string, string?]>([
   ],
   [
     'texts are simulated: refused is only what a gate refused',
-    { sends: part({ ...ledger, counts: { DENIED: 5 }, simulated: { DENIED: 4 }, passedCount: 3 }) },
+    { sends: part({ ...ledger, counts: [{ state: 'DENIED', count: 5, simulated: 4, passed: 3 }] }) },
     'Everything is mirrored; the newest text arrived 2 min ago.',
     'simulated 3 refused by a gate 2 (1 dry-run)',
   ],
