@@ -21,16 +21,16 @@ const reach =
 const wait = 'Wait: what is due is asked again. If this lasts, ask the service’s operator.';
 
 const meanings = {
-  network: ['retry', 'The service cannot be reached.', reach],
-  timeout: ['retry', 'The service does not answer in time.', reach],
+  network: ['retry', 'The service can’t be reached.', reach],
+  timeout: ['retry', 'The service doesn’t answer in time.', reach],
   server: ['retry', 'The service fails.', wait],
   rate_limited: ['retry', 'The service takes no more requests for now.', wait],
-  unreadable: ['retry', 'The answer of the service cannot be read.', reach],
-  too_large: ['retry', 'The answer of the service is too large.', reach],
-  circuit_open: ['retry', 'The service is not asked for a while, because earlier requests failed.', reach],
+  unreadable: ['retry', 'The service’s answer can’t be read.', reach],
+  too_large: ['retry', 'The service’s answer is too large.', reach],
+  circuit_open: ['retry', 'The service isn’t asked for a while, because earlier requests failed.', reach],
   account_unrecognized: [
     'retry',
-    'The account is not recognized, so nothing is read, proven or sent.',
+    'The account isn’t recognized, so nothing is read, proven or sent.',
     `Set API_BASE_URL and API_KEY to those of the mirrored account. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`,
   ],
   unauthenticated: [
@@ -44,21 +44,21 @@ const meanings = {
     'The API key may not do this.',
     'Allow it in the portal of the service. To text, the line must be the account’s own and enabled for SMS.',
   ],
-  not_found: ['not_found', 'The account has no such object.', 'Check that it was not deleted.'],
+  not_found: ['not_found', 'The account has no such object.', 'Check that it wasn’t deleted.'],
   invalid_request: [
     'refused',
-    'The service does not accept the request.',
+    'The service doesn’t accept the request.',
     'Correct what its message names. Of a text: where there is no rate for the destination, have it enabled at the service, or exclude such numbers from the rule.',
   ],
-  unsupported: ['refused', 'The service does not support this.', 'Ask the service’s operator.'],
+  unsupported: ['refused', 'The service doesn’t support this.', 'Ask the service’s operator.'],
   redirect: [
     'retry',
-    'The service redirects requests, which is not followed.',
+    'The service redirects requests, which Trunkline doesn’t follow.',
     'Set API_BASE_URL to the service itself.',
   ],
   unexpected_status: [
     'retry',
-    'The service does not answer as specified.',
+    'The service doesn’t answer as specified.',
     'Check that API_BASE_URL is the service itself, without a proxy that answers for it.',
   ],
   aborted: ['retry', 'The process stopped before the service answered.', 'Try again.'],

@@ -29,11 +29,10 @@ export type Part<T> =
   | { readonly state: 'unknown'; readonly reason: string };
 
 /** The value of a part, or `otherwise` while it is unknown. */
-export function known<T>(part: Part<T>): T | undefined;
-export function known<T, F>(part: Part<T>, otherwise: F): T | F;
-export function known<T, F>(part: Part<T>, otherwise?: F): T | F | undefined {
-  return part.state === 'known' ? part.value : otherwise;
-}
+export const known = <T, F = undefined>(part: Part<T>, otherwise?: F): T | F =>
+  part.state === 'known' ? part.value : (otherwise as F);
+
+export const awaySentence = 'Postgres doesn’t answer: check that it runs and that DATABASE_URL is right.';
 
 /** Postgres can't be queried, so nothing is known. */
 export class DatabaseUnavailable extends UserError {
@@ -99,10 +98,7 @@ export async function askAll<A extends Asks>(
   } catch (cause) {
     const refusal = cause instanceof UserError ? { sentence: cause.message, ...cause } : describeRefusal(cause);
     const reason = refusal && `${refusal.sentence} ${refusal.remedy ?? ''}`.trim();
-    throw new DatabaseUnavailable(
-      reason ?? 'Postgres does not answer: see that it runs and that DATABASE_URL is right.',
-      { cause },
-    );
+    throw new DatabaseUnavailable(reason ?? awaySentence, { cause });
   }
   return { takenAt: now, answers: answers as Answers<A>, findings: findingsIn(answers, checks) };
 }

@@ -17,43 +17,22 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trunkline_${name}`, help, labelNames, registers: [registry] });
 
-  const databaseUp = gauge(
-    'database_up',
-    '1 while Postgres answers; otherwise the other gauges keep their last values.',
-  );
-  const counts = gauge(
-    'health_checks',
-    'Problems, warnings and notices of the status page, without those that only one process sees.',
-    ['level'],
-  );
-  const check = gauge(
-    'health_check',
-    'The level of each health check: 0 when it finds nothing, 1 for a notice, 2 for a warning, 3 for a problem.',
-    ['check'],
-  );
+  const databaseUp = gauge('database_up', '1 while Postgres answers. Else, the other gauges keep their last values.');
+  const counts = gauge('health_checks', 'What the health checks find, without what one process sees.', ['level']);
+  const check = gauge('health_check', 'Level of a check: 0 nothing, 1 notice, 2 warning, 3 problem.', ['check']);
   const targets = gauge(
     'targets',
-    'Pending targets: due now, due later, history, unconfirmed (known only from deliveries); failing counts those whose last read failed.',
+    'Pending reads: due now, due later, of history, or of what only deliveries name (unconfirmed). Failing: the last try failed.',
     ['kind', 'state'],
   );
-  const oldest = gauge('oldest_due_seconds', 'Age of the oldest due read in seconds; 0 when none is due.', ['kind']);
+  const oldest = gauge('oldest_due_seconds', 'Age of the oldest due read; 0 when none is due.', ['kind']);
   const waiting = gauge('queue_waiting', 'Waiting jobs of the queue.', ['queue']);
-  const unannounced = gauge(
-    'unannounced_call_share',
-    'Share of the calls of the last day that no webhook announced, from 0 to 1.',
-  );
-  const workers = gauge('workers', 'Running worker processes, by RULES_MODE.', ['mode']);
-  const sends = gauge(
-    'sends',
-    'Automatic texts of the last day, and all open ones. Those in dry-run mode are never sent.',
-    ['state', 'mode'],
-  );
-  const spent = gauge('sends_spent_dollars', 'Cost of the automatic texts of today (UTC), in dollars.');
-  const reserved = gauge(
-    'sends_reserved_dollars',
-    'Budget reserved today for automatic texts in progress or of unknown outcome, in dollars.',
-  );
-  const cap = gauge('sends_cap_dollars', 'Daily budget of automatic texts, in dollars.');
+  const unannounced = gauge('unannounced_call_share', 'Share of the last day’s calls that no webhook announced.');
+  const workers = gauge('workers', 'Running workers, by RULES_MODE.', ['mode']);
+  const sends = gauge('sends', 'Automatic texts of the last day, and all open ones.', ['state', 'mode']);
+  const spent = gauge('sends_spent_dollars', 'Cost of the automatic texts of today (UTC).');
+  const reserved = gauge('sends_reserved_dollars', 'Budget of today for texts in progress or of unknown outcome.');
+  const cap = gauge('sends_cap_dollars', 'Daily budget of automatic texts.');
 
   function show({ backlog, completeness, findings: found, queues, sends: ledger, processes }: Overview): void {
     for (const level of levels) counts.set({ level }, found.filter((each) => each.level === level).length);
@@ -67,7 +46,7 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
       oldest.set({ kind }, oldestDueSeconds ?? 0);
     }
     const lastDay = known(completeness)?.lastDay;
-    if (lastDay) unannounced.set(lastDay.reported > 0 ? lastDay.unannounced / lastDay.reported : 0);
+    if (lastDay) unannounced.set(lastDay.unannounced / Math.max(1, lastDay.reported));
     for (const queue of queueNames) {
       const count = known(queues)?.waiting[queue];
       if (count != null) waiting.set({ queue }, count);
@@ -82,10 +61,8 @@ export function createGauges(registry: Registry, takeOverview: () => Promise<Ove
       reserved.set(today.reserved / 1_000_000);
       cap.set(dailyMicros / 1_000_000);
     }
-    if (processes.state === 'known') {
-      for (const mode of modes) {
-        workers.set({ mode }, processes.value.filter((each) => each.rulesMode === mode).length);
-      }
+    for (const mode of processes.state === 'known' ? modes : []) {
+      workers.set({ mode }, known(processes, []).filter((each) => each.rulesMode === mode).length);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailable } from '../checks/checks.ts';
+import { awaySentence, DatabaseUnavailable } from '../checks/checks.ts';
 import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
@@ -19,7 +19,6 @@ export class BadAddress extends WrongUse {
 
 /** The sentence for an error that is neither the reader's nor the database's. */
 const faultSentence = 'This is a fault of Trunkline: the log of this process has the error.';
-const awaySentence = 'Postgres does not answer: see that it runs and that DATABASE_URL is right.';
 
 /** The status of an error and the sentence for its reader. */
 export function toldOf(error: unknown): { readonly status: number; readonly sentence: string } {

@@ -38,7 +38,7 @@ test('a call that may have been carried out is looked for before it is repeated'
 
 test('what happened is said once, with the detail that its code does not say', () => {
   const refused = new ServiceError('network', 'ECONNREFUSED', { operation: 'users.list', effect: 'none' });
-  expect(refused.message).toBe('users.list: the service cannot be reached (ECONNREFUSED)');
+  expect(refused.message).toBe('users.list: the service can’t be reached (ECONNREFUSED)');
   expect(wordsOf(new ServiceError('stalled', undefined, refused))).toBe('it was too late to ask the service');
 });
 

@@ -68,6 +68,12 @@ test('asks without leaving a trace', async () => {
   expect(requests.some(({ path }) => path.includes('markRead'))).toBe(false);
 });
 
+test('says once that the service cannot be reached', async () => {
+  expect(faults(await diagnosed({ API_BASE_URL: 'http://127.0.0.1:1' }))).toEqual([
+    'Users can’t be read: the service can’t be reached (ECONNREFUSED).',
+  ]);
+});
+
 test('names each scope that is missing', async () => {
   const answer = await fetch(`${sandbox.url}/_sandbox/keys`, {
     method: 'POST',

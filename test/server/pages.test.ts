@@ -268,7 +268,7 @@ describe('when a page fails', () => {
     expect((await own.get('/')).text).toMatch(
       /<h1>Postgres has no such database \([^<]*\)\. Create the database that DATABASE_URL names\.<\/h1>/,
     );
-    expect((await own.get('/coverage.csv')).text).toContain('Postgres does not answer');
+    expect((await own.get('/coverage.csv')).text).toContain('Postgres doesn’t answer');
     // What metrics tell is shared for a second of its own.
     await expect.poll(async () => (await own.get('/metrics')).text).toContain('trunkline_database_up 0');
     const { status, text } = await own.get('/metrics');
