@@ -150,7 +150,7 @@ export const automationChecks: Checks = {
     level: 'warning',
     sentence: `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
     remedy:
-      'Trunkline searches their threads for them, for a day at most, and sends nothing again. The page /sends lists them.',
+      'Trunkline searches the threads, for a day at most, and sends nothing again. The page /sends lists such texts.',
   })),
 
   /** A daily budget that is used up or nearly so, or a price that may use it up. */
@@ -272,7 +272,7 @@ export const automationChecks: Checks = {
         level: 'warning',
         sentence: `In the last day, rules couldn’t be evaluated ${countOf(count, 'time')}.`,
         remedy: `They did nothing then. The reason in ops.rule_runs begins with "error:". ${toType('rules check')} checks the file.`,
-        detail: `The rules are ${names}.`,
+        detail: `The rules: ${names}.`,
       }),
     ),
   ],

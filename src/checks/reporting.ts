@@ -89,7 +89,7 @@ export const reportChecks: Checks = {
       ({ isOfStatus, count, days, newest }) => ({
         // Direction and status are specified. Whether a search by user or queue finds what the legs show isn't.
         level: isOfStatus ? 'warning' : 'notice',
-        sentence: `On ${countOf(days, 'day')}, ${countOf(count, 'figure')} of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} don’t match the service’s own, although the calls were read again.`,
+        sentence: `On ${countOf(days, 'day')}, ${countOf(count, 'figure')} of calls by ${isOfStatus ? 'direction and status' : 'queue or user'} couldn’t be matched with the service’s own, although the calls were read again.`,
         remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 calls of each figure. A week after its day, a figure isn’t told any more.`,
         detail: `${newest}.`,
       }),
