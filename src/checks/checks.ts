@@ -19,7 +19,8 @@ export const allChecks: Checks = {
 /** Checks whose findings are mere consequences of others, so their remedies would mislead. */
 const hides: Readonly<Record<string, readonly string[]>> = {
   // Processes can't report themselves.
-  database_takes_no_writes: ['mirror_behind', 'web_missing', 'calls_unproven'],
+  database_takes_no_writes: ['mirror_behind', 'web_missing', 'worker_missing', 'calls_unproven'],
+  worker_missing: ['mirror_behind'],
   queue_unreachable: ['mirror_behind'],
 };
 

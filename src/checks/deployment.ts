@@ -26,6 +26,12 @@ export const processChecks: Checks = {
     remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. Trunkline then searches what it missed.`,
   })),
 
+  worker_missing: rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'web')`, () => ({
+    level: 'problem',
+    sentence: 'No worker runs, so nothing is read, proven or sent.',
+    remedy: `Start one (${toType('worker')}); if one runs, check that it uses this database. Webhooks are stored meanwhile.`,
+  })),
+
   /** Settings that decide what the processes do together, if they differ for longer than a rolling deploy takes. */
   settings_differ: rows(
     sql<{ names: string; since: Date; processes: string }>`

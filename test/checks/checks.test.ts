@@ -83,7 +83,7 @@ problem reads_refused: insert into ops.parked_kinds (kind, parked_until, reason,
 problem service_failing: ${process('api_failing_from', `now() - interval '45 seconds'`)}
 warning reads_refused: ${target('state, last_error', `('call', '1783385492.057900', 1, 1, 'forbidden', 'not yours')`)}
 warning mirror_behind: ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}
-problem mirror_behind: update ops.processes set role = 'web';
+problem mirror_behind: truncate ops.processes;
       ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}
 warning reads_failing: ${target('due_at, read_at, last_error', `('users', 'all', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 'given a rest')`)}
 warning reads_failing: ${target('due_at, read_at, attempts, last_error', `('call', '1783385492.057900', 2, 1, now() + interval '1 second', now(), 3, 'out of order')`)}
@@ -148,8 +148,10 @@ warning reports_differ: update ops.rollup_state set meaning = 'another'
 warning reports_differ: ${differing({ kind: 'status', name: 'inbound missed', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 notice reports_differ: ${differing({ kind: 'user', name: '12', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 problem web_missing: update ops.processes set role = 'worker'
+problem worker_missing: update ops.processes set role = 'web';
+      ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}
 warning settings_differ: ${process('address_hash', `'one'`, 9)}; ${process('address_hash', `'other'`, 2)};
-      update ops.processes set role = 'web' where address_hash is not null
+      update ops.processes set role = 'web' where role = 'worker'
 warning subscription_broken: delete from ops.subscription_watch
 warning deliveries_missing: insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, changed_at)
       select type, true, 'in_place', now(), now() - interval '50 minutes' from unnest(array['AccountSMS', 'AccountEndedCalls']) type;
