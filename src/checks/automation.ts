@@ -2,6 +2,7 @@ import { codeIn, meaningOf } from '../api-client/client.ts';
 import { query, sql } from '../db/database.ts';
 import type { Pauser } from '../ledger/control.ts';
 import { readAllowedMode, readInForce, readLimits } from '../ledger/rules-in-force.ts';
+import { running } from '../processes/running.ts';
 import { holidaysEnd, timeZoneUnset } from '../rules/file/remarks.ts';
 import { checkVersion } from '../rules/versions.ts';
 import { toType } from '../shared/command-name.ts';
@@ -210,7 +211,9 @@ export const automationChecks: Checks = {
 
   async time_zone({ db }) {
     const inForce = await readInForce(db);
-    const unset = await query(db, sql`select from ops.rollup_state where time_zone is null`);
+    // The start of a worker takes TIME_ZONE over.
+    const hasWorker = sql`exists (select from ${running} p where role <> 'web')`;
+    const unset = await query(db, sql`select from ops.rollup_state where time_zone is null and ${hasWorker}`);
     if (!inForce || unset.length === 0) return [];
     const mode = (await readAllowedMode(db)) ?? 'live';
     const usesHours = mode !== 'off' && inForce.rules.some((rule) => rule.usesHours && rule.mode !== 'off');

@@ -293,6 +293,10 @@ describe('nothing is wrong', () => {
       [`${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`],
     ],
     [
+      'TIME_ZONE is unknown, because no worker has started',
+      [`truncate ops.processes; ${rules('rules', `'[{ "name": "hours", "mode": "live", "usesHours": true }]'`)}`],
+    ],
+    [
       'a subscription was repaired an hour ago',
       [
         `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, changed_at, last_fault)
