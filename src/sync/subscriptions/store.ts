@@ -1,5 +1,4 @@
 import { type ObjectId, objectId } from '../../api-client/client.ts';
-import { goneAfterSeconds } from '../../db/connection-limits.ts';
 import { type Database, query, relation, sql, type Transaction } from '../../db/database.ts';
 import type { EventType } from '../../shared/event-types.ts';
 
@@ -103,33 +102,35 @@ export interface Announcing {
   readonly isInPlace: boolean;
   /** Calls or texts since the newest delivery, although the subscription is in place. A single one counts as 0. */
   readonly lost: number;
-  /** The time of the newest delivery; not before the subscription was changed or the receiver started. */
+  /** The time of the newest delivery; not before the subscription was changed. */
   readonly since: Date;
   readonly isPolled: boolean;
 }
 
 /**
  * A proxy can refuse all deliveries while subscriptions are in place: events happen, but nothing arrives. An event
- * counts after three minutes, if it happened at least a minute after the delivery, because clocks differ. After five
- * minutes without a delivery, calls are polled every two minutes, because only events show a loss. Texts are counted
- * each minute anyway.
+ * counts after three minutes, if it happened at least a minute after the delivery, because clocks differ, and in no
+ * gap, during which no receiver ran; a restart forgets no loss. After five minutes without a delivery, calls are polled
+ * every two minutes, because only events show a loss. Texts are counted each minute anyway.
  */
 export async function readAnnouncing(db: Database): Promise<Announcing[]> {
-  const wanted = Object.entries(streamOf).flatMap(([type, stream]) => (stream === null ? [] : [{ type, stream }]));
+  const wanted = Object.entries(streamOf).flatMap(([type, stream]) =>
+    stream === null ? [] : [{ type, stream, overlap: overlapSeconds[stream] }],
+  );
   const isLost = (at: string) =>
-    sql.raw(`${at} > since + interval '1 minute' and ${at} < now() - interval '3 minutes'`);
+    sql.raw(`${at} > since + interval '1 minute' and ${at} < now() - interval '3 minutes' and not exists (
+      select from ops.gaps g where g.stream = streams.stream and ${at} < g.to_at
+        and ${at} > g.from_at + (overlap - 60) * interval '1 second')`);
   return query(
     db,
     sql<Announcing>`with newest as (
        select event_type, received_at from ops.deliveries order by delivery_id desc limit 1000
      ), streams as (
-       select e.stream, w.state = 'in_place' and w.in_place_at > now() - ${uncheckedSeconds} * interval '1 second' as in_place,
+       select e.stream, e.overlap, w.state = 'in_place' and w.in_place_at > now() - ${uncheckedSeconds} * interval '1 second' as in_place,
          greatest(now() - interval '1 day', w.changed_at,
-           (select min(started_at) from ops.processes
-            where role <> 'worker' and seen_at > now() - ${goneAfterSeconds} * interval '1 second'),
            (select max(received_at) from newest where event_type is null or (event_type = 'AccountSMS') = (e.stream = 'texts')),
            (select min(received_at) from newest having count(*) = 1000)) as since
-       from ${relation('e', wanted, { type: 'text', stream: 'text' })} left join ops.subscription_watch w on w.event_type = e.type
+       from ${relation('e', wanted, { type: 'text', stream: 'text', overlap: 'integer' })} left join ops.subscription_watch w on w.event_type = e.type
      ), counted as (
        select stream, coalesce(in_place, false) as in_place, since, case when in_place then (select count(*)::integer from (
            select from warehouse.calls where stream = 'calls' and started_at > since - interval '1 day' and ${isLost('ended_at')}

@@ -11,7 +11,7 @@ const provenance = `'h', 'test', 1, now()`;
 /** Two hours ago a receiver started and subscribed, and finds both subscriptions in place since then. */
 beforeEach(async () => {
   await query(
-    `truncate ops.processes, ops.deliveries, ops.subscription_watch, ops.coverage, warehouse.calls, warehouse.sms_conversations,
+    `truncate ops.processes, ops.deliveries, ops.gaps, ops.subscription_watch, ops.coverage, warehouse.calls, warehouse.sms_conversations,
        warehouse.sms_messages cascade`,
   );
   await query(
@@ -76,14 +76,15 @@ test.each<[string, string, string]>([
   expect([await lost(), await polled()]).toEqual([expected, expected.replace(/\d /, '')]);
 });
 
-test('what happened before the oldest receiver started is no evidence', async () => {
+test.each([
+  ['while no receiver ran are no evidence', 60, 25, ''],
+  ['before a receiver was restarted are not forgotten', 29, 20, '3 calls'],
+] as const)('calls %s', async (_, from, to, expected) => {
   await happens('call@50 call@40 call@30');
-  await query(`update ops.processes set started_at = ${ago(20)}`);
-  expect(await lost()).toBe('');
-  await query(
-    `insert into ops.processes (process_id, role, started_at, seen_at) values ('s', 'start', ${ago(90)}, now())`,
-  );
-  expect(await lost()).toBe('3 calls');
+  await query(`update ops.processes set started_at = ${ago(to)}`);
+  await query(`insert into ops.gaps (stream, from_at, to_at, reason)
+    values ('calls', ${ago(from)} - interval '4 hours', ${ago(to)}, 'no receiver ran')`);
+  expect(await lost()).toBe(expected);
 });
 
 test.each([
