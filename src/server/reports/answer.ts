@@ -51,9 +51,11 @@ export async function answerReport(
   // The expressions of its sentence, then of its figure, stand beside each row.
   const told = [...says, ...(figure ? [figure] : [])].filter((part) => typeof part !== 'string');
   const expressions = told.map(({ sql }, at) => `(${sql}) as "told ${at}"`).join(', ');
-  const beside = told.length === 0 ? '' : ` cross join (select ${expressions} from report) told`;
+  // Materialized: the planner would compute them again for each row of a report of which it expects a few.
+  const [computed, beside] =
+    told.length === 0 ? ['', ''] : [`, told as materialized (select ${expressions} from report)`, ' cross join told'];
   const query = report.sql.trimEnd().replace(/;$/, '');
-  const text = `with report as materialized (\n${query}\n) select * from report${beside} limit ${limit + 1}`;
+  const text = `with report as materialized (\n${query}\n)${computed} select * from report${beside} limit ${limit + 1}`;
   const { fields, rows } = await faulty(client, async () => {
     await client.query('select set_config(key, value, true) from json_each_text($1)', [JSON.stringify(settings)]);
     // The extended protocol takes one statement, so a file can't end the transaction.
