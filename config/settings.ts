@@ -317,8 +317,8 @@ export function readSettings(
 }
 
 /**
- * Our variables that are set. Secret files and pasted values often end with a line break, which is no part of the value. And beside
- * a service named "worker", Kubernetes sets WORKER_PORT=tcp://10.0.0.5:80 in every container, which is no setting.
+ * Our variables that are set. Secret files and pasted values often end with a line break, which isn't part of the
+ * value. Beside a service named "worker", Kubernetes sets WORKER_PORT=tcp://10.0.0.5:80, which isn't a setting.
  */
 function givenIn(environment: Environment): Record<string, string | undefined> {
   return Object.fromEntries(
@@ -362,7 +362,7 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
     receiver: {
       host: read.HOST,
       port: read.PORT,
-      /** A platform that gives a PORT sends requests from other machines, which do not reach loopback. */
+      /** A platform that gives a PORT sends requests from other machines, which don't reach loopback. */
       hasPortAlone: given.PORT !== undefined && read.PORT !== 0 && given.HOST === undefined,
       publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
       secret: read.WEBHOOK_SECRET,
@@ -377,7 +377,7 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
     reportsDir: read.REPORTS_DIR,
     rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE ?? 'UTC',
-    /** Time zone of the hours in rules. Undefined while nobody has chosen one: rules that speak of hours do not act then. */
+    /** Time zone of the hours in rules. While nobody has chosen one, rules that speak of hours don't act. */
     hoursZone: read.TIME_ZONE,
     /** Whether pages show what people wrote and said. */
     arePageWordsShown: read.PAGES_WORDS === 'shown',
@@ -396,40 +396,34 @@ function grouped(read: z.output<typeof variables>, given: Environment) {
   };
 }
 
-/** Minimum length, in characters, of a secret that cannot be guessed. */
+/** Minimum length, in characters, of a secret that can't be guessed. */
 const shortestUnguessed = 16;
 
-/** Warnings about settings that work but are insecure or of no effect: one sentence each, with its remedy, and no secret. */
+/** Warnings about settings that are insecure or of no effect: a sentence each, with its remedy and no secret. */
 export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[] {
-  const weaknesses: string[] = [];
-  const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
-  for (const [name, secret] of Object.entries(secrets)) {
-    if (secret === undefined || secret.length >= shortestUnguessed) continue;
-    weaknesses.push(
-      `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
-    );
-  }
-  if (receiver.hasPortAlone && receiver.publicUrl !== undefined && !isLoopbackUrl(receiver.publicUrl)) {
-    weaknesses.push(
-      'PORT and a public PUBLIC_URL are set, but HOST is not: only this machine can reach the receiver. On a platform set HOST=0.0.0.0; behind a proxy on this machine set HOST=127.0.0.1, and this warning ends.',
-    );
-  }
-  if (
-    receiver.publicUrl !== undefined &&
-    isLoopbackUrl(receiver.publicUrl) &&
-    !isLoopbackUrl(api.baseUrl ?? receiver.publicUrl)
-  ) {
-    weaknesses.push(
-      'PUBLIC_URL is a loopback address, which the service cannot reach. Set it to one that is reachable from the internet, through a tunnel if need be.',
-    );
-  }
+  const { publicUrl, secret, previousSecret, hasPortAlone } = receiver;
+  const isPublic = publicUrl !== undefined && !isLoopbackUrl(publicUrl);
+  const isServiceElsewhere = api.baseUrl !== undefined && !isLoopbackUrl(api.baseUrl);
+  const guessable = Object.entries({ WEBHOOK_SECRET: secret, WEBHOOK_SECRET_PREVIOUS: previousSecret }).filter(
+    ([, each = '']) => each !== '' && each.length < shortestUnguessed,
+  );
   const host = plainTextHost(databaseUrl);
-  if (host !== undefined) {
-    weaknesses.push(
+  const weaknesses = [
+    ...guessable.map(
+      ([name, each]) =>
+        `${name} has ${each?.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
+    ),
+    isPublic &&
+      hasPortAlone &&
+      'PORT and a public PUBLIC_URL are set, but HOST is not: only this machine can reach the receiver. On a platform set HOST=0.0.0.0; behind a proxy on this machine set HOST=127.0.0.1, and this warning ends.',
+    publicUrl !== undefined &&
+      !isPublic &&
+      isServiceElsewhere &&
+      'PUBLIC_URL is a loopback address, which the service cannot reach. Set it to one that is reachable from the internet, through a tunnel if need be.',
+    host !== undefined &&
       `The connection to Postgres at ${host} is not encrypted: whoever is on the way reads the password and all data. Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.`,
-    );
-  }
-  return weaknesses;
+  ];
+  return weaknesses.filter((each) => each !== false);
 }
 
 /**
@@ -444,7 +438,7 @@ export function withPlainSslMode(databaseUrl: string): string {
   return databaseUrl.replace(likeVerifyFull, '$1verify-full');
 }
 
-/** The host of a Postgres that the driver connects to without TLS; undefined when the connection stays on this machine. */
+/** The host of a Postgres that is reached without TLS. Undefined when the connection stays on this machine. */
 export function plainTextHost(databaseUrl: string | undefined): string | undefined {
   if (databaseUrl === undefined) return undefined;
   // The driver itself interprets the URL and PGSSLMODE.
@@ -488,7 +482,7 @@ export function pageUrl(publicUrl: string | undefined, path: string): string | u
   return publicUrl === undefined || new URL(publicUrl).pathname !== '/' ? undefined : new URL(path, publicUrl).href;
 }
 
-/** Whether a URL points to this machine; false when it cannot be parsed. */
+/** Whether a URL points to this machine; false when it can't be parsed. */
 export function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }

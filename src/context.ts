@@ -43,12 +43,6 @@ export function readySettings(settings: Settings): ReadySettings {
   return { ...settings, databaseUrl };
 }
 
-/** What a long-running process does. `start` is two processes in one, and has the connections of both. */
-interface Work {
-  readonly receives: boolean;
-  readonly works: boolean;
-}
-
 /** Milliseconds for a statement of a long-running process, and until it notices that a connection is dead. */
 const statementMs = 30_000;
 
@@ -59,9 +53,9 @@ export async function createContext(
     name: string;
     /**
      * The number of a command's connections to the database, or the work among which a process divides those of its
-     * settings.
+     * settings; `start` does both, and has twice as many.
      */
-    maxConnections: number | Work;
+    maxConnections: number | { readonly receives: boolean; readonly works: boolean };
     /** Default: those of the store that the settings name. */
     queues?: Queues;
     isReadOnly?: boolean;
@@ -72,15 +66,16 @@ export async function createContext(
   const { log, name, isReadOnly = false, maxConnections: work } = options;
   const metrics = createMetrics();
   const { databaseUrl, redisUrl, api, poolSize } = settings;
-  const queueStore = redisUrl === undefined ? 'postgres' : 'redis';
   const shares =
     typeof work === 'number'
       ? undefined
-      : shareConnections(work.receives && work.works ? 2 * poolSize : poolSize, { ...work, queues: queueStore });
+      : shareConnections(work.receives && work.works ? 2 * poolSize : poolSize, {
+          ...work,
+          queues: redisUrl === undefined ? 'postgres' : 'redis',
+        });
   const maxConnections = typeof work === 'number' ? work : (shares?.main ?? poolSize);
   // A command may run statements that take long.
-  const limit = shares && { statementMs };
-  const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });
+  const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...(shares && { statementMs }) });
   const queues =
     options.queues ??
     (await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(async (error: unknown) => {

@@ -15,19 +15,6 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** What a file holds. */
-interface ContactList {
-  readonly fields: readonly ContactField[];
-  readonly contacts: readonly Contact[];
-  /** The line of each number. */
-  readonly lines: ReadonlyMap<string, number>;
-  readonly refused: readonly Refusal[];
-  /** Columns that contacts don't have. */
-  readonly ignored: readonly string[];
-  /** Columns without a value in any row: they change nothing. */
-  readonly empty: readonly ContactField[];
-}
-
 interface ImportFlags extends ConsentFlags {
   readonly replace?: boolean;
   readonly remove?: number;
@@ -55,7 +42,7 @@ const freelyRemoved = 10;
 /** Imports a list. Unless `isDone`, the transaction is rolled back, and the output says what would happen. */
 async function importList(
   db: Database,
-  { fields, contacts, lines, refused, ignored, empty }: ContactList,
+  { fields, contacts, lines, refused, ignored, empty }: ReturnType<typeof parseContacts>,
   { replace = false, remove, dryRun }: ImportFlags,
   isDone: boolean,
 ): Promise<Output> {
@@ -127,7 +114,7 @@ async function readText(file: string): Promise<string> {
 const known: readonly string[] = ['number', ...contactFields];
 
 /** The contacts in a text whose first row names the columns, in any order. Throws `WrongUse` for another first row. */
-export function parseContacts(text: string, file: string): ContactList {
+export function parseContacts(text: string, file: string) {
   const firstLine = text.slice(0, 10_000).split(/[\r\n]/, 1)[0] ?? '';
   const separator = ([',', ';', '\t'] as const).find((each) => firstLine.includes(each)) ?? ',';
   const rows = csvRows(text, separator);
@@ -165,9 +152,12 @@ export function parseContacts(text: string, file: string): ContactList {
   return {
     fields: filled,
     contacts,
+    /** The line of each number. */
     lines: new Map([...found].map(([number, { line }]) => [number, line])),
     refused,
+    /** Columns that contacts don't have. */
     ignored: head.filter((name) => name !== '' && !known.includes(name)),
+    /** Columns without a value in any row: they change nothing. */
     empty: contacts.length === 0 ? [] : fields.filter((field) => !filled.includes(field)),
   };
 }
@@ -188,18 +178,15 @@ function contactOf(head: readonly string[], cells: readonly string[]): Contact |
   if (language === null && textOf('language') !== '') return 'the language is no code such as es';
   const long = contactFields.find((field) => textOf(field).length > maxLength(field));
   if (long) return `${long} has more than ${maxLength(long)} characters`;
+  const tags = textOf('tags')
+    .toLowerCase()
+    .split(/ ?[,;|] ?/);
   return {
     number: sameNumbers(typed.number)[0] ?? typed.number,
     name: textOf('name') || null,
     company: textOf('company') || null,
     owner: textOf('owner') || null,
     language,
-    tags: [
-      ...new Set(
-        textOf('tags')
-          .toLowerCase()
-          .split(/ ?[,;|] ?/),
-      ),
-    ].filter((tag) => tag !== ''),
+    tags: [...new Set(tags)].filter((tag) => tag !== ''),
   };
 }

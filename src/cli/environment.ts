@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable, weaknessesOf } from '../../config/settings.ts';
-import type { Context, ReadySettings } from '../context.ts';
-import { createDatabase, type OpenDatabase } from '../db/database.ts';
+import type { Context } from '../context.ts';
+import { createDatabase } from '../db/database.ts';
 import { findRunning, pagesToken } from '../local/data-folder.ts';
 import { toType } from '../shared/command-name.ts';
 import { envFileNote } from '../shared/env-file.ts';
-import type { Log } from '../shared/log.ts';
 import { createCommandLog, createProcessLog, printNote } from './terminal.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -50,13 +49,8 @@ export async function commandSettings(
   return readSettings({ ...running.environment, ...given }, needs);
 }
 
-/** What a command opens: its database, and the settings it was opened with. */
-interface CommandDatabase extends OpenDatabase {
-  readonly settings: Settings;
-}
-
-/** Opens the database for a command that needs nothing else. The caller disposes of it. */
-export async function openDatabase(name: string, needs: CommandNeeds = {}): Promise<CommandDatabase> {
+/** Opens the database, with its settings, for a command that needs nothing else. The caller disposes of it. */
+export async function openDatabase(name: string, needs: CommandNeeds = {}) {
   const settings = await commandSettings(withDatabase(needs));
   const { databaseUrl: url = '' } = settings;
   return { ...createDatabase({ url, log: createCommandLog(), maxConnections: 2, name }), settings };
@@ -75,9 +69,7 @@ function withDatabase({ needed = [], ...other }: CommandNeeds): CommandNeeds {
 }
 
 /** The settings and the log of a long-running process, with a token where it serves pages or metrics. */
-export async function openProcess(
-  needs: Required<CommandNeeds>,
-): Promise<{ readonly settings: ReadySettings; readonly log: Log; readonly adminTokenFile: string | undefined }> {
+export async function openProcess(needs: Required<CommandNeeds>) {
   const notes: string[] = [];
   const reading = commandSettings(withDatabase(needs), process.env, (note) => notes.push(note));
   const given = await reading.catch((error: unknown) => {

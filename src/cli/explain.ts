@@ -74,16 +74,9 @@ function choiceOf(which: string): Choice {
   throw new WrongUse('Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text or call by its id.');
 }
 
-interface RenderOptions {
-  readonly maxMode: Mode;
-  readonly timeZone: string;
-  /** What is being explained, in words. */
-  readonly of: string;
-}
-
 function renderExplanation(
   { rule, on, mode, heldBack, outcome, dueAt, tooOldAt, falseClauses, does, reply, isTooOldNow, past }: RuleExplanation,
-  { maxMode, timeZone, of }: RenderOptions,
+  { maxMode, timeZone, of }: { maxMode: Mode; timeZone: string; of: string },
 ): string[] {
   const due = outcome === 'not_due' && dueAt ? `: it is evaluated ${toTheSecond(dueAt, timeZone)}` : '';
   const lines = [`${rule}: ${outcomeWords(outcome, on, of)}${due}`];

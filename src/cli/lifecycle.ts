@@ -114,15 +114,10 @@ const maxPauseMs = 5_000;
 /** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
-const over = {
-  postgres: 'Postgres accepts connections now',
-  migrations: 'The database has all migrations of this release now',
-} as const;
-
 interface Awaited {
   /** Also waits for the migrations. `areQueuesHere`: those of the queues too. `meanwhile`: what the lack of them means. */
   readonly migrations?: { readonly areQueuesHere: boolean; readonly meanwhile: string };
-  /** Told of each failure that is waited out. */
+  /** Called for each failure after which the wait goes on. */
   readonly onFailure?: (error: unknown) => Promise<void>;
   readonly maxVagueMs?: number;
   /** Ends the wait of a process that works meanwhile. Without it, SIGTERM or Ctrl-C ends the process with code 0. */
@@ -141,12 +136,13 @@ export async function waitForPostgres(
 ): Promise<void> {
   const begun = performance.now();
   let hasConnected = false;
-  let logged: keyof typeof over | undefined;
-  const tell = (kind: keyof typeof over | undefined, sentence = '') => {
-    if (kind === logged) return;
-    if (logged !== undefined) log.info(over[logged]);
-    if (kind !== undefined) log.warn(sentence);
-    logged = kind;
+  /** Logged as soon as what is waited for is there. */
+  let ended: string | undefined;
+  const tell = (sentence?: string, end?: string) => {
+    if (end === ended) return;
+    if (ended !== undefined) log.info(ended);
+    if (sentence !== undefined) log.warn(sentence);
+    ended = end;
   };
   const areApplied = async (areQueuesHere: boolean): Promise<boolean> => {
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
@@ -156,11 +152,11 @@ export async function waitForPostgres(
     try {
       await tryToConnect(databaseUrl, () => (hasConnected = true));
       if (!migrations || (await areApplied(migrations.areQueuesHere))) {
-        tell(undefined);
+        tell();
         return true;
       }
-      const { meanwhile } = migrations;
-      tell('migrations', `The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`);
+      const lacking = `The database lacks migrations of this release: run ${toType('migrate')}.`;
+      tell(`${lacking} ${migrations.meanwhile}`, 'The database has all migrations of this release now');
       return false;
     } catch (error) {
       const isVague = isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs);
@@ -168,7 +164,7 @@ export async function waitForPostgres(
       if (!isPostgresAway(error) && !isVague) {
         throw error instanceof UserError ? error : new UserError(failure, { cause: error });
       }
-      tell('postgres', `Waiting for Postgres. ${failure}`);
+      tell(`Waiting for Postgres. ${failure}`, 'Postgres accepts connections now');
       await onFailure?.(error);
       return false;
     }

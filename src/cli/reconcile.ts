@@ -31,23 +31,18 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
   const range = { from: secondsOf(from), to: secondsOf(to) };
   const asked = await scheduleHours(db, range);
   const progress = createProgress('hours');
-  let compared = 0;
-  let failed = 0;
   let changed = 0;
-  for (;;) {
+  let counted = await countHours(db, range);
+  while (counted.due > 0) {
     const round = await reconciler.round();
-    compared += round.compared;
-    failed += round.failed;
     changed += round.changed;
-    progress(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
-    if (round.compared + round.failed > 0) continue;
-    // Workers may be comparing some of these hours.
-    if ((await countHours(db, range)).due === 0) break;
-    await sleep(dueCheckMs);
+    // Workers may be comparing the rest.
+    if (round.compared + round.failed === 0) await sleep(dueCheckMs);
+    counted = await countHours(db, range);
+    progress(1 - counted.due / asked, asked - counted.due);
   }
-  // Workers may have compared some of them.
-  failed = Math.max(failed, (await countHours(db, range)).failed);
-  compared = Math.max(compared, asked - failed);
+  const { failed } = counted;
+  const compared = asked - failed;
   const now = secondsOf(new Date());
   const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
   if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);

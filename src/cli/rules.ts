@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { createDatabase, type Database, sql } from '../db/database.ts';
-import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-force.ts';
+import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-force.ts';
 import { formats } from '../rules/conditions/expressions.ts';
 import {
   type Declared,
@@ -15,7 +15,7 @@ import {
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
 import { priceWords, type RulesRemarks, remarksOn } from '../rules/file/remarks.ts';
-import type { Mode, RuleSet } from '../rules/rule.ts';
+import type { RuleSet } from '../rules/rule.ts';
 import { simulate, simulationLimits } from '../rules/simulate/simulate.ts';
 import { triggerKinds } from '../rules/triggers.ts';
 import { applyRules } from '../rules/versions.ts';
@@ -82,13 +82,11 @@ async function readRemarks(set: RuleSet, settings: CheckSettings): Promise<Rules
   }
 }
 
-interface Change {
-  readonly by?: string;
-  readonly why?: string;
-}
-
 /** Makes a file the version in force. */
-export async function applyFile(file: string, { by = operatorName(), why }: Change): Promise<Output> {
+export async function applyFile(
+  file: string,
+  { by = operatorName(), why }: { by?: string; why?: string },
+): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
   const { text, set } = await load(file, settings.hoursZone);
@@ -108,18 +106,8 @@ export async function applyFile(file: string, { by = operatorName(), why }: Chan
   };
 }
 
-interface Standing {
-  readonly inForce: RulesVersion | undefined;
-  readonly allowed: Mode;
-  /** The version in force and its mode, in a sentence. */
-  readonly words: string;
-}
-
-/** Which version is in force, and what it may do. */
-export async function readStanding(
-  db: Database,
-  { rulesMode, timeZone }: Pick<Settings, 'rulesMode' | 'timeZone'>,
-): Promise<Standing> {
+/** Which version is in force, and what it may do; `words` say both in a sentence. */
+export async function readStanding(db: Database, { rulesMode, timeZone }: Pick<Settings, 'rulesMode' | 'timeZone'>) {
   const inForce = await readInForce(db);
   const allowed = (await readAllowedMode(db)) ?? rulesMode;
   if (!inForce) return { inForce, allowed, words: 'No rules are in force: apply a file with rules apply.' };

@@ -5,14 +5,7 @@ import { runUntilStopped } from './lifecycle.ts';
 import type { Output } from './output.ts';
 import { createProcessLog } from './terminal.ts';
 
-interface SandboxFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly seed: number;
-  readonly calls: number;
-  readonly threads: number;
-  readonly traffic: boolean;
-}
+type SandboxFlags = Parameters<typeof createSandbox>[0] & { readonly port: number };
 
 export async function runSandbox(options: SandboxFlags): Promise<Output> {
   const { logLevel, timeZone } = readSettings(process.env);

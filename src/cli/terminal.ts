@@ -92,7 +92,7 @@ export interface Preview {
   readonly data: object;
 }
 
-/** Questions go to standard error, because standard output is for data. */
+/** Where a question is asked and answered. */
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;

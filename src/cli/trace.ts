@@ -42,7 +42,7 @@ export async function traceOne(
   return {
     json: { kind, key: name, timeZone, steps, isCut: found.isCut },
     text: [
-      `The ${words[kind]} ${name}, in times of ${timeZone}:\n`,
+      `The ${wordOf(kind)} ${name}, in times of ${timeZone}:\n`,
       renderColumns(['time', 'after', 'step', 'of', 'what'], rows),
       ...(kind === 'delivery'
         ? []
@@ -52,12 +52,7 @@ export async function traceOne(
   };
 }
 
-const words: Readonly<Record<TraceKind, string>> = {
-  delivery: 'delivery',
-  call: 'call',
-  thread: 'thread',
-  message: 'text',
-};
+const wordOf = (kind: TraceKind) => (kind === 'message' ? 'text' : kind);
 
 /** What the arguments name: a bare id can belong to a delivery or a text. Throws `WrongUse`. */
 function subjectOf(what: string, id: string | undefined): { kinds: readonly TraceKind[]; key: string } {
@@ -83,7 +78,7 @@ function nameOf(kind: TraceKind, key: string): string {
 }
 
 function unknown(kinds: readonly TraceKind[], key: string): UserError {
-  const names = kinds.map((kind) => `${words[kind]} ${nameOf(kind, key)}`).join(' and no ');
+  const names = kinds.map((kind) => `${wordOf(kind)} ${nameOf(kind, key)}`).join(' and no ');
   // A line or a person's number alone doesn't identify a thread.
   const isNumber = kinds.length > 1 && key.length >= 7;
   const hint = isNumber ? ` If it is a phone number, name the thread: ${toType('trace LINE/NUMBER')}.` : '';

@@ -28,8 +28,9 @@ const defaults = {
 
 const databaseName = 'trunkline';
 const stopTimeoutMs = 20_000;
+/** Milliseconds between two checks of whether a stopped server has ended. */
 const endsMs = 50;
-/** How long a server that ended may still be seen. */
+/** How long a server that has ended may still look alive. */
 const crashMs = 500;
 const logLimit = 16 * 1024 * 1024;
 
