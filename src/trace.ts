@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from './db/database.ts';
 import { isPending, stateInWords } from './inbox/target-states.ts';
 import { targetId, targetsOfCall } from './inbox/targets.ts';
-import { maskNumbers, maskTarget } from './shared/masking.ts';
+import { maskKey, maskNumbers } from './shared/masking.ts';
 import { momentOf } from './warehouse/held-calls.ts';
 
 /** What can be traced. A thread's key is `line/number[/participants]`. */
@@ -49,8 +49,8 @@ export async function trace(db: Database, kind: TraceKind, key: string, since?: 
 function masked({ subject, what, ...step }: TraceStep): TraceStep {
   return {
     ...step,
-    subject: subject.startsWith('thread ') ? maskTarget(subject) : subject,
-    what: maskNumbers(what.replace(/\bthread \S+/g, maskTarget)),
+    subject: subject.startsWith('thread ') ? maskKey('thread', subject) : subject,
+    what: maskNumbers(what.replace(/\bthread \S+/g, (key) => maskKey('thread', key))),
   };
 }
 

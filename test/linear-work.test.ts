@@ -7,7 +7,7 @@ import { createTemplates } from '../src/rules/conditions/template.ts';
 import { plainText } from '../src/rules/facts/values.ts';
 import { html } from '../src/server/html.ts';
 import { plainKey } from '../src/shared/json.ts';
-import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
+import { maskKey, maskNumbers } from '../src/shared/masking.ts';
 import { normalizeNumber, numbersIn } from '../src/shared/numbers.ts';
 import { storableJson, storableText } from '../src/shared/storable.ts';
 import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
@@ -53,7 +53,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'redaction of answers': (words) => redactUrls({ x: words }),
   'the key of a body': plainKey,
   masking: (words) => maskNumbers(words),
-  'masking of keys': (words) => [maskKey('thread', words), maskTarget(words)],
+  'masking of keys': (words) => maskKey('thread', words),
   numbers: normalizeNumber,
   'numbers of an erasure': numbersIn,
   'a typed number': typedNumber,

@@ -72,14 +72,10 @@ export async function openCluster(folder: string) {
   };
 }
 
-interface Account {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
-}
+type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 /** Postgres refuses to run as root. Returns the account to run it under, or `undefined` for an ordinary user. */
-async function findAccount(): Promise<Account | undefined> {
+async function findAccount() {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined);

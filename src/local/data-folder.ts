@@ -18,14 +18,11 @@ export async function makeDataFolder(folder: string): Promise<void> {
   await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => undefined);
 }
 
-interface Process {
-  readonly commandLine: string;
-  /** The time of its start, as the system prints it: a later process with the same id has another one. */
-  readonly begun: string;
-}
-
-/** A running process. Undefined if it is gone or a zombie. */
-export async function findProcess(pid: number): Promise<Process | undefined> {
+/**
+ * A running process: its command line, and when it began, as the system prints that. A later process with the same id
+ * began at another time. Undefined if it is gone or a zombie.
+ */
+export async function findProcess(pid: number) {
   const [line = '', begun = ''] = await (process.platform === 'linux' ? procOf(pid) : psOf(pid)).catch(() => []);
   const commandLine = line.replaceAll('\0', ' ').trim();
   return commandLine === '' ? undefined : { commandLine, begun };

@@ -98,23 +98,16 @@ export async function startPostgres(options: PostgresOptions) {
   };
 }
 
-/** The running server of a cluster. */
-interface Server {
-  readonly pid: number;
-  readonly port: number;
-  /** The process that launched it. Undefined if that was killed and left its server behind. */
-  readonly owner: number | undefined;
-}
-
 /** A setting without meaning for Postgres. The server's command line shows it. */
 const ownerSetting = 'trunkline.owner';
 const maxLaunches = 5;
 const launchAgainMs = 500;
 
 /** Launches the server for this process alone. Stops one that was left behind. */
-async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: PostgresOptions): Promise<Server> {
+async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: PostgresOptions) {
   const portFile = join(dataDir, 'port');
   const lastPort = Number(await readFile(portFile, 'utf8').catch(() => '0'));
+  let isLeftTold = false;
   for (let launches = 0; ; await sleep(launchAgainMs)) {
     const found = await findServer(cluster.directory);
     if (found?.owner !== undefined) {
@@ -123,7 +116,8 @@ async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: P
       });
     }
     if (found) {
-      log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
+      if (!isLeftTold) log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
+      isLeftTold = true;
       tell(found.pid, 'SIGINT');
       continue;
     }
@@ -140,7 +134,7 @@ async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: P
 }
 
 /** Postgres launches one server at most in a cluster. Throws `UserError` if that isn't the server launched here. */
-async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<Server> {
+async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>) {
   const { directory, logFile, start } = cluster;
   const { size } = await stat(logFile).catch(() => ({ size: 0 }));
   if (size > logLimit) await truncate(logFile);
@@ -156,10 +150,11 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   throw new UserError(`The embedded Postgres did not start. Its log ends with: ${lines.slice(-5).join('\n')}`);
 }
 
-/** A process as the command line of its server names it, so that a later process with its id isn't taken for it. */
+/** The owner as the command line of its server names it. The time tells it from a later process with the same id. */
 const markOf = async (pid: number) => `${pid} since ${(await findProcess(pid))?.begun};`;
 
-async function findServer(directory: string): Promise<Server | undefined> {
+/** The running server of a cluster. `owner`: the process that launched it; undefined if that was killed since. */
+async function findServer(directory: string) {
   const file = join(directory, 'postmaster.pid');
   const [pid, , , port] = (await readFile(file, 'utf8').catch(() => '')).split('\n').map(Number);
   const { commandLine: line } = (pid && (await findProcess(pid))) || {};

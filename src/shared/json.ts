@@ -43,13 +43,10 @@ function mayLoseDigits(json: string): boolean {
 function keepDigits(this: unknown, key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const { source } = context;
+  const name = digitsDotDigits.test(source) ? plainKey(key) : '';
   const isIdentifier = Array.isArray(this)
     ? isCallId(source)
-    : digitsDotDigits.test(source) && isKeyOfCall(plainKey(key), source);
+    : callIdKeys.has(name) || (name === callKey && isCallId(source));
   const isRounded = !Number.isSafeInteger(value) && integer.test(source);
   return isIdentifier || isRounded ? source : value;
-}
-
-function isKeyOfCall(key: string, source: string): boolean {
-  return callIdKeys.has(key) || (key === callKey && isCallId(source));
 }

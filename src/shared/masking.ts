@@ -46,12 +46,6 @@ export function maskKey(kind: string, key: string): string {
   return kind === 'thread' ? key.replace(/\d{5,}/g, masked) : maskNumbers(key);
 }
 
-/** Masks a target written as `kind key`, as the inbox does. */
-export function maskTarget(target: string): string {
-  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
-  return `${kind} ${maskKey(kind, key)}`;
-}
-
 /** The address of a store without its password. */
 export function withoutPassword(address: string): string {
   // If a parameter names the folder of a Unix socket, the host is empty, which `URL` refuses.

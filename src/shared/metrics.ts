@@ -62,7 +62,6 @@ export function createMetrics() {
     registers,
   });
   build.set({ ...readRelease() }, 1);
-  const isRefusing = () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs;
   return {
     registry,
     deliveryAccepted(type: string, isRecognized: boolean) {
@@ -77,7 +76,7 @@ export function createMetrics() {
       requests.inc({ reason });
     },
     /** Whether the last delivery couldn't be stored, less than a minute ago. */
-    isRefusing,
+    isRefusing: () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs,
     commitSeconds: (seconds: number) => commits.observe(seconds),
     targetRead(kind: string, outcome: string, seconds: number) {
       reads.observe({ kind, turn: outcome }, seconds);
