@@ -76,8 +76,6 @@ export async function pagesToken({
 }
 
 /** A running `trunkline start`, for other commands on this machine. */
-export type Running = z.infer<typeof running>;
-
 const running = z.object({
   statusUrl: z.string(),
   adminToken: z.string(),
@@ -85,12 +83,14 @@ const running = z.object({
   isSandbox: z.boolean(),
   /** The variables that make another process one of the same deployment. */
   environment: z.record(z.string(), z.string()),
+  pid: z.number(),
+  beginning: z.string(),
 });
 
-const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
+type Running = z.infer<typeof running>;
 
 /** Writes `running.json`, which only its owner can read, into the data folder. Returns a function that removes it. */
-export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
+export async function announceRunning(dataDir: string, what: Omit<Running, 'pid' | 'beginning'>) {
   const path = join(dataDir, 'running.json');
   const own = { ...what, pid: process.pid, beginning: (await findProcess(process.pid))?.begun ?? '' };
   await makeDataFolder(dataDir);
@@ -104,9 +104,9 @@ export async function announceRunning(dataDir: string, what: Running): Promise<(
 }
 
 /** The running `trunkline start` of a data folder. Undefined if its process is gone, or the file can't be read. */
-export async function findRunning(dataDir: string): Promise<z.infer<typeof runningFile> | undefined> {
+export async function findRunning(dataDir: string): Promise<Running | undefined> {
   try {
-    const found = runningFile.parse(JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8')));
+    const found = running.parse(JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8')));
     return (await findProcess(found.pid))?.begun === found.beginning ? found : undefined;
   } catch {
     return undefined;
