@@ -405,7 +405,7 @@ export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[]
   const isPublic = publicUrl !== undefined && !isLoopbackUrl(publicUrl);
   const isServiceElsewhere = api.baseUrl !== undefined && !isLoopbackUrl(api.baseUrl);
   const guessable = Object.entries({ WEBHOOK_SECRET: secret, WEBHOOK_SECRET_PREVIOUS: previousSecret }).filter(
-    ([, each = '']) => each !== '' && each.length < shortestUnguessed,
+    ([, each]) => each !== undefined && each.length < shortestUnguessed,
   );
   const host = plainTextHost(databaseUrl);
   const weaknesses = [
