@@ -86,19 +86,19 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
     const postgres = await probePostgres(db);
     add('Postgres', postgres.found);
     if (postgres.isUsable) add('Mirror', await checkHealth(settings, database, log));
-    const asked = service ? await probeApi(service, db) : { found: [noApi] };
-    add('API', asked.found);
+    const asked = service && (await probeApi(service, db));
+    add('API', asked?.found ?? [noApi]);
     if (serviceAheadMs !== undefined && postgres.aheadMs !== undefined) {
       add('API', [compareClocks('the service', serviceAheadMs - postgres.aheadMs, 'Postgres', maxServiceSkewMs)]);
     }
-    add('Receiver', await probeReceiver(settings, asked.subscriptions));
+    add('Receiver', await probeReceiver(settings, asked?.subscriptions));
   } finally {
     await service?.close();
   }
   return found;
 }
 
-const noApi: Words & { subscriptions?: undefined } = warning(
+const noApi = warning(
   'API_BASE_URL or API_KEY isn’t set here, so the service wasn’t asked.',
   'Set both as the worker has them.',
 );

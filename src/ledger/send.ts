@@ -2,7 +2,7 @@ import { type Database, hotQuery, query, sql, type Transaction } from '../db/dat
 import type { RuleLimits } from './limits.ts';
 import { isUnsentRow, type SendState } from './states.ts';
 
-export { type SendState, states } from './states.ts';
+export type { SendState } from './states.ts';
 
 /*
  * The life of a send (ops.sends):
