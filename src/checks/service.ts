@@ -58,7 +58,7 @@ export const serviceChecks: Checks = {
           level: 'problem',
           sentence: `${namesOf(kinds)} aren’t read. ${sentence}`,
           remedy: `${remedy} Then reading resumes, and nothing is lost.`,
-          detail: scope === undefined ? `The reason: ${maskNumbers(reason)}.` : undefined,
+          detail: scope === undefined ? `The service answered: ${maskNumbers(reason)}.` : undefined,
           since,
         };
       },

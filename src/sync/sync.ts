@@ -231,7 +231,7 @@ export function createSync(deps: SyncDeps) {
             `${sentence} ${remedy} Such reads wait for it`,
           );
         }
-        await parkKind(db, claim.kind, { ...decision, reason: message });
+        await parkKind(db, claim.kind, { ...decision, reason: detailOf(error) });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
         return { outcome: 'parked', isMissed: false };
       case 'finish':
@@ -316,4 +316,9 @@ async function refusedResult(
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What a refusal says beyond its code, whose meaning is told with it. */
+function detailOf(error: unknown): string {
+  return (error instanceof ServiceError && error.detail) || messageOf(error);
 }

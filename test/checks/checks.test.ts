@@ -77,7 +77,7 @@ problem schema_old: update ops.migrations set name = '!' || name where name = (s
 warning schema_old: update ops.views set text_hash = '!' || text_hash where view_name = (select min(view_name) from ops.views)
 problem account_unrecognized: ${process('account_problem', `'another account answers'`)}
 problem reads_refused: insert into ops.parked_kinds (kind, parked_until, reason)
-      values ('call', now(), 'calls.search: revoked (401)'), ('lines', now(), 'lines.list: revoked (401)')
+      values ('call', now(), '401: revoked'), ('lines', now(), '401: revoked')
 problem reads_refused: insert into ops.parked_kinds (kind, parked_until, reason, missing_scope)
       values ('transcripts', now(), 'no', 'recordings:read')
 problem service_failing: ${process('api_failing_from', `now() - interval '45 seconds'`)}
