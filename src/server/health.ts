@@ -40,10 +40,8 @@ export function registerHealth(
 /** Probes the database once for all concurrent callers, so that a hanging database only blocks one connection. */
 function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database: boolean; migrations: boolean }> {
   let areApplied = false;
-  let probing: Promise<boolean> | undefined;
-
   /** Whether the database accepts writes. A standby doesn't, nor does one with a full disk. Leaves no row. */
-  async function probe(): Promise<boolean> {
+  const probe = shared(async () => {
     // Uses the pool itself, which drops a connection that didn't answer in time.
     const takesWrites = await pool
       .query(writeProbe)
@@ -51,34 +49,28 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database:
       .catch(() => false);
     if (takesWrites) areApplied ||= await isMigrated(db).catch(() => false);
     return takesWrites;
-  }
-
+  });
   return async () => {
-    probing ??= probe().finally(() => {
-      probing = undefined;
-    });
-    const canStore = await withTimeout(timeoutMs, probing, () => false);
+    const canStore = await withTimeout(timeoutMs, probe(), () => false);
     return { database: canStore, migrations: areApplied };
   };
 }
 
-/** Milliseconds for which all clients share one overview. */
-const sharedMs = 1_000;
-
-/**
- * The overview shared by the pages and metrics of one process, while it is taken and a second longer. Failures aren't
- * kept.
- */
+/** The overview that the pages and metrics of one process share for a second. */
 export function sharedOverview(context: Asked): () => Promise<Overview> {
-  let latest: Promise<Overview> | undefined;
+  return shared(() => takeOverview(context), 1_000);
+}
+
+/** One answer for all who ask while it is taken, and for `keptMs` longer. A failure isn't kept. */
+function shared<T>(take: () => Promise<T>, keptMs = 0): () => Promise<T> {
+  let latest: Promise<T> | undefined;
   const forget = () => {
     latest = undefined;
   };
   return () => {
-    if (latest === undefined) {
-      latest = takeOverview(context);
-      latest.then(() => setTimeout(forget, sharedMs).unref(), forget);
-    }
+    if (latest) return latest;
+    latest = take();
+    latest.then(() => (keptMs === 0 ? forget() : setTimeout(forget, keptMs).unref()), forget);
     return latest;
   };
 }

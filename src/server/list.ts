@@ -5,6 +5,7 @@ import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
 import { answerPage, dayField, renderPage, select } from './page.ts';
+import { doneSentence } from './records/actions.ts';
 import type { View } from './records/view.ts';
 import {
   type Condition,
@@ -107,13 +108,8 @@ function readRows(list: List, pages: Pages, { where }: Choice, window: { limit: 
   );
 }
 
-/** Serves a list as page, CSV and JSON. `doneOf` is what an action that led here has done. */
-export function serveList(
-  app: FastifyInstance,
-  pages: Pages,
-  list: List,
-  { view, doneOf }: { view: View; doneOf: (query: Parameters) => string | undefined },
-): void {
+/** Serves a list as page, CSV and JSON. */
+export function serveList(app: FastifyInstance, pages: Pages, list: List, view: View): void {
   const path = `/${list.name}`;
   const hidden = view.areWordsShown ? [] : (list.words ?? []);
   const withoutWords = ({ columns, rows }: Table): Table => ({
@@ -137,7 +133,7 @@ export function serveList(
         current: list.current ?? path,
         about: list.about,
         beside: csv,
-        done: doneOf(query),
+        done: doneSentence(query),
         parts: [
           above,
           formOf(list, choice),

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { pageConnections } from '../db/connection-limits.ts';
 import { createDatabase, type Transaction } from '../db/database.ts';
 import { createRulesReader, type RulesReader } from '../rules/versions.ts';
-import { type Parameters, textOf } from './address.ts';
+import type { Parameters } from './address.ts';
 import { signInOf } from './auth.ts';
 import { registerMetrics, sharedOverview } from './health.ts';
 import { serveList } from './list.ts';
@@ -50,12 +50,11 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   const pages = { ...database, zone: timeZone };
   const view = viewOf(timeZone, settings.arePageWordsShown, sealer);
   const rules = createRulesReader(hoursZone, log);
-  const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
   serveStatus(app, sharedOverview(context), timeZone);
   registerMetrics(app, context);
   registerReports(app, pages, context, () => findings({ ...context, database }, reportChecks));
-  for (const list of lists) serveList(app, pages, list, { view, doneOf });
+  for (const list of lists) serveList(app, pages, list, view);
   serveSearch(app, pages);
   for (const [path, current, read] of records) {
     app.get<{ Querystring: Parameters; Params: Record<string, string> }>(path, async (request, reply) => {
@@ -63,7 +62,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
       const own = { ...view, user: signInOf(request).user };
       const id = params.id ?? params['*'] ?? '';
       const record = await pages.db.transaction().execute((tx) => read(tx, own, id, query, rules));
-      const done = doneOf(query);
+      const done = doneSentence(query);
       // What an action did shows within seconds.
       const page = renderPage({ ...record, current, done, isLive: done !== undefined });
       return answerPage(reply, page);

@@ -10,8 +10,9 @@ import { fieldOf, maxFormBytes, whoDecides } from './forms.ts';
 import { appliedRules, registerRulesEditor } from './rules-edit.ts';
 import type { View } from './view.ts';
 
-/** The message of an action, by its path in the address. */
-export function doneSentence(path: string | undefined): string | undefined {
+/** What an action that led to an address has done. */
+export function doneSentence(query: Parameters): string | undefined {
+  const path = textOf(query, 'done');
   if (path === appliedRules) return 'These rules are in force, for all workers.';
   return actions.find(({ name }) => pathOf(name) === path)?.done;
 }

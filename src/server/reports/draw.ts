@@ -25,6 +25,7 @@ export interface Size {
 
 /** Of a day: not over, not final, or final. */
 export type State = 'open' | 'rising' | 'over';
+export const stateWords: Readonly<Record<State, string>> = { open: ', not over', rising: ', still rising', over: '' };
 
 /** What is drawn beside the values. */
 interface About {
@@ -104,7 +105,7 @@ function drawSeries(drawn: Draw, answer: Table, { size, linkOf, ...about }: Abou
   });
   return titled(svg, (nth) => {
     const { name, values: own = [], state, row } = points[nth] ?? {};
-    const heading = `${name}${state === 'open' ? ', not over' : state === 'rising' ? ', still rising' : ''}`;
+    const heading = `${name}${state && stateWords[state]}`;
     const lines = columns.map((column, at) => `${column.name}: ${formatValue(own[at] ?? null, column.unit)}`);
     return { title: [heading, ...lines].join('\n'), link: row && linkOf?.(row) };
   });

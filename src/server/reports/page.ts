@@ -4,7 +4,7 @@ import { dayField, renderPage, section, select } from '../page.ts';
 import { type Row, renderTable } from '../table.ts';
 import { formatValue, headingOf, number, writtenNumber } from '../words.ts';
 import type { Answer, Choice, Options, Value } from './answer.ts';
-import { areDays, draw, type Size, type State } from './draw.ts';
+import { areDays, draw, type Size, type State, stateWords } from './draw.ts';
 import { type Expression, Fault, type Report, type Template } from './file.ts';
 import {
   before,
@@ -176,8 +176,6 @@ function statesOf({ isOf }: Report, { today, unprovenDays, returnsFrom }: Now) {
   };
 }
 
-const stateWords: Readonly<Record<State, string>> = { open: ', not over', rising: ', still rising', over: '' };
-
 /** The rows, newest day first, without the days before anything was held. */
 function table(
   report: Report,
@@ -313,9 +311,10 @@ function spanLinks(path: string, { period, chosen }: Choice, today: string): Htm
 function form(report: Report, { period, chosen }: Choice, options: readonly Options[], { today }: Now): Html {
   const limits = html` max="${today}" required`;
   const fields = options.map(({ name, options: own }) => {
-    const value = chosen[name];
-    const isKnown = value === undefined || own.some(([known]) => known === value);
-    return select(name, headingOf(name), value, [['', 'All'], ...(isKnown ? [] : [[value, value] as const]), ...own]);
+    const value = chosen[name] ?? '';
+    const all = [['', 'All'] as const, ...own];
+    const isKnown = all.some(([known]) => known === value);
+    return select(name, headingOf(name), value, isKnown ? all : [...all, [value, value]]);
   });
   return html`<form class="filters" action="/reports/${report.name}" aria-label="What the report is about">
 ${report.hasPeriod && html`${dayField('from', period.from, limits)}${dayField('to', period.to, limits)}`}
