@@ -2,7 +2,7 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { readControl } from '../../ledger/control.ts';
 import { readAllowedMode } from '../../ledger/rules-in-force.ts';
 import { isUnsent } from '../../ledger/states.ts';
-import { sendReasonWords, sendStateWords, sendWords } from '../../ledger/words.ts';
+import { sendReasonWords, sendStateWords } from '../../ledger/words.ts';
 import {
   type Choice,
   explainIn,
@@ -99,14 +99,11 @@ function titleOf(rules: readonly RuleExplanation[], noun: 'text' | 'call'): stri
   if (reply?.sendState) {
     const { rule, sendState: state, sendReason: reason } = reply;
     if (state === 'SENT') return `${rule} answered this ${noun}`;
-    if (reason === 'dry_run') return `${rule} would have answered this ${noun}: it was in dry-run mode`;
-    return isUnsent({ state })
-      ? `${rule} has not answered this ${noun} yet: ${sendWords(state, reason)}`
-      : `${rule} did not answer this ${noun}: ${sendReasonWords(state, reason ?? sendStateWords(state, null))}`;
+    const why = reason === null ? sendStateWords(state, null) : sendReasonWords(state, reason);
+    return `${rule} did not answer this ${noun}${isUnsent({ state }) ? ' yet' : ''}: ${why}`;
   }
   const [did] = acted;
-  if (did?.mode === 'live') return `${did.rule} acted on this ${noun}`;
-  if (did) return `${did.rule} would have acted on this ${noun}: it was in dry-run mode`;
+  if (did) return `${did.rule} ${did.mode === 'live' ? 'acted' : 'would have acted'} on this ${noun}`;
   const [first] = rules;
   if (first?.past) return `${first.rule} did not act on this ${noun}: ${outcomeWords(first.past.reason, first.on)}`;
   const fits = rules.find(({ outcome }) => outcome === 'matched');

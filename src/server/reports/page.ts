@@ -7,11 +7,10 @@ import type { Answer, Choice, Options, Value } from './answer.ts';
 import { areDays, draw, type Size, type State, stateWords } from './draw.ts';
 import { type Expression, Fault, type Report, type Template } from './file.ts';
 import {
-  before,
+  compared,
   dayAfter,
   dayName,
   daysOf,
-  finished,
   type Period,
   periodName,
   periodOf,
@@ -248,17 +247,17 @@ function changeWords({ report, over, past }: Told): Html {
 const onlyToday = 'Today is not over: nothing to compare yet.';
 
 function comparison(period: Period, { today }: Now): string {
-  const over = finished(period, today);
-  if (!over) return onlyToday;
-  const left = over === period ? '' : ' Today is not over and is left out of them.';
-  return `Changes: ${periodName(over)} beside ${periodName(before(over))}.${left}`;
+  const both = compared(period, today);
+  if (!both) return onlyToday;
+  const left = both.over.to === period.to ? '' : ' Today is not over and is left out of them.';
+  return `Changes: ${periodName(both.over)} beside ${periodName(both.past)}.${left}`;
 }
 
 function pastWords(report: Report, past: Told['past'], period: Period, now: Now): string {
-  const over = finished(period, now.today);
-  if (!over) return onlyToday;
-  const count = daysOf(over);
-  const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(before(over))}:`;
+  const both = compared(period, now.today);
+  if (!both) return onlyToday;
+  const count = daysOf(both.past);
+  const name = `The ${count === 1 ? 'day' : `${count} days`} before, ${periodName(both.past)}:`;
   return `${name} ${!past || past === 'not held' ? 'not held.' : sentenceOf(report, past)?.replace(nothing, 'nothing.')}`;
 }
 

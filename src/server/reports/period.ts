@@ -45,15 +45,14 @@ export function daysOf({ from, to }: Period): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / dayMs) + 1;
 }
 
-/** The days that are over, because the partial values of today would look like a drop. Undefined: there are none. */
-export function finished(period: Period, today: string): Period | undefined {
-  if (period.to < today) return period;
-  return period.from < today ? { from: period.from, to: dayAfter(today, -1) } : undefined;
-}
-
-/** As many days, before it. */
-export function before(period: Period): Period {
-  return { from: dayAfter(period.from, -daysOf(period)), to: dayAfter(period.from, -1) };
+/**
+ * What is compared: the days that are over, because the partial values of today would look like a drop, and as many
+ * before. Undefined: there is only today.
+ */
+export function compared({ from, to }: Period, today: string): { over: Period; past: Period } | undefined {
+  if (from >= today) return undefined;
+  const over = { from, to: to < today ? to : dayAfter(today, -1) };
+  return { over, past: { from: dayAfter(from, -daysOf(over)), to: dayAfter(from, -1) } };
 }
 
 // Creating a format for each of hundreds of days would be slow.

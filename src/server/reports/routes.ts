@@ -14,7 +14,7 @@ import { csvOf, maxRows, type Pages, sendCsv } from '../table.ts';
 import { answerReport, asReader, type Choice, readOptions } from './answer.ts';
 import { Fault, type Report, readReports } from './file.ts';
 import { heldFrom, type Now, renderReport, renderStart, type Told } from './page.ts';
-import { before, finished, type Period, periodOf } from './period.ts';
+import { compared, type Period, periodOf } from './period.ts';
 
 const cookbook = fileURLToPath(new URL('../../../config/cookbook', import.meta.url));
 /** Limits of the query of a page, and of each figure of the start page: a slow figure must not delay the others. */
@@ -140,12 +140,12 @@ async function tell(
 ): Promise<Told> {
   const of = (period: Period) => answerReport(client, report, { ...choice, period }, { ...limit, zone: now.zone });
   const told = { report, now: await of(choice.period) };
-  const over = report.hasPeriod && report.says.length > 0 ? finished(choice.period, now.today) : undefined;
-  if (!over) return told;
-  const past = before(over);
+  const both = report.hasPeriod && report.says.length > 0 ? compared(choice.period, now.today) : undefined;
+  if (!both) return told;
+  const { over, past } = both;
   const from = heldFrom(report, now);
   if (from === null || (from !== undefined && past.from < from)) return { ...told, past: 'not held' };
-  return { ...told, over: over === choice.period ? told.now : await of(over), past: await of(past) };
+  return { ...told, over: over.to === choice.period.to ? told.now : await of(over), past: await of(past) };
 }
 
 function chosenOf({ choices }: Report, query: Parameters): Record<string, string> {
