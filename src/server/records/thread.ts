@@ -54,7 +54,7 @@ export async function threadPage(tx: Transaction, typed: string, asked: Paramete
     parts: [
       section('State', factsOf(view, shown)),
       shown.automatic_texts === 'unsure' &&
-        html`<p class="reason">${link('/opt-outs#to-decide', 'Decide')} whether they opted out: no rule texts them until then.</p>`,
+        html`<p class="reason prose">${link('/opt-outs#to-decide', 'Decide')} whether they opted out: no rule texts them until then.</p>`,
       hasOlder &&
         html`<nav class="turn" aria-label="Older texts"><a class="link" href="${path}?text=${oldest}" rel="prev">Older texts</a></nav>`,
       texts.length === 0
