@@ -20,6 +20,7 @@ export const allChecks: Checks = {
 const hides: Readonly<Record<string, readonly string[]>> = {
   // Processes can't report themselves.
   database_takes_no_writes: ['mirror_behind', 'web_missing', 'worker_missing', 'calls_unproven'],
+  web_missing: ['polling'],
   worker_missing: ['mirror_behind'],
   queue_unreachable: ['mirror_behind'],
 };

@@ -20,11 +20,18 @@ export const processChecks: Checks = {
   },
 
   /** Without any process, this isn't a deployment yet. */
-  web_missing: rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'worker')`, () => ({
-    level: 'problem',
-    sentence: 'No `web` process runs, so nobody receives the service’s webhooks.',
-    remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. Trunkline then searches what it missed.`,
-  })),
+  web_missing: rows(
+    sql<{ isAnnounced: boolean }>`
+      select exists (select from ops.subscription_watch) or exists (select from ops.deliveries) as "isAnnounced"
+      from ${running} p having count(*) > 0 and bool_and(role = 'worker')`,
+    ({ isAnnounced }) => ({
+      level: 'problem',
+      sentence: isAnnounced
+        ? 'No `web` process runs, so nobody receives the service’s webhooks.'
+        : 'No `web` process runs, so there are no pages, and no receiver of webhooks. Polling goes on.',
+      remedy: `Start one (${toType('web')}); if one runs, check that it uses this database.${isAnnounced ? ' Trunkline then searches what it missed.' : ''}`,
+    }),
+  ),
 
   worker_missing: rows(sql`select from ${running} p having count(*) > 0 and bool_and(role = 'web')`, () => ({
     level: 'problem',

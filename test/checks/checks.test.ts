@@ -148,6 +148,7 @@ warning reports_differ: update ops.rollup_state set meaning = 'another'
 warning reports_differ: ${differing({ kind: 'status', name: 'inbound missed', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 notice reports_differ: ${differing({ kind: 'user', name: '12', theirs: 3, ours: 2, callIds: ['1700000000.1'] })}
 problem web_missing: update ops.processes set role = 'worker'
+problem web_missing: update ops.processes set role = 'worker', address_hash = null; truncate ops.subscription_watch
 problem worker_missing: update ops.processes set role = 'web';
       ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}
 warning settings_differ: ${process('address_hash', `'one'`, 9)}; ${process('address_hash', `'other'`, 2)};
