@@ -54,8 +54,17 @@ export function createReconciler(deps: ReconcileDeps) {
     return changed;
   }
 
-  /** Undefined when it failed. */
-  async function compare(range: TimeRange, isWatched: boolean, signal?: AbortSignal): Promise<number | undefined> {
+  let isFailing = false;
+
+  /** Logs when a series of failed rounds starts and when it ends. */
+  function tell(failure: ServiceError | undefined, compared: number): void {
+    if (failure && !isFailing) log.warn({ err: failure }, 'Call history could not be compared; it is retried');
+    if (!failure && isFailing && compared > 0) log.info('Call history is compared again');
+    isFailing = failure !== undefined || (isFailing && compared === 0);
+  }
+
+  /** Resolves to how many calls were new or changed, or to why it failed; to undefined when it was aborted. */
+  async function compare(range: TimeRange, isWatched: boolean, signal?: AbortSignal) {
     const hours = hoursOf(range);
     try {
       return await compareRange(range, isWatched, signal);
@@ -65,9 +74,8 @@ export function createReconciler(deps: ReconcileDeps) {
         return undefined;
       }
       if (!(error instanceof ServiceError)) throw error;
-      log.warn({ err: error, hours: hours.length }, 'Call history could not be compared; it is retried');
       await failHours(db, hours, error);
-      return undefined;
+      return error;
     }
   }
 
@@ -100,14 +108,19 @@ export function createReconciler(deps: ReconcileDeps) {
       const due = await claimHours(db, maxHoursPerRound);
       let compared = 0;
       let changed = 0;
+      let failure: ServiceError | undefined;
       for (const isWatched of [true, false]) {
         for (const range of rangesOf(due.filter((each) => each.isWatched === isWatched))) {
           const found = await compare(range, isWatched, signal);
-          if (found === undefined) continue;
+          if (typeof found !== 'number') {
+            failure ??= found;
+            continue;
+          }
           compared += hoursOf(range).length;
           changed += found;
         }
       }
+      tell(failure, compared);
       return { compared, failed: due.length - compared, changed };
     },
     /**

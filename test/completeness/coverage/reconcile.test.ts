@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
+import { ServiceError } from '../../../src/api-client/client.ts';
 import { claimHours, planHours, scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { markCallsGone } from '../../../src/warehouse/calls.ts';
 import { ignored, readNumber } from '../../warehouse/reads.ts';
 import { migratedDatabase } from '../../world/database.ts';
+import { captureLog } from '../../world/log.ts';
 import { callAt, createHistory, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
@@ -28,8 +30,8 @@ async function open(...seconds: readonly number[]) {
   const deps = { db, log, notify: () => undefined };
   const reconciler = createReconciler({ ...deps, service: client });
   /** One whose searches are made by other means. */
-  const searching = (search: typeof client.calls.search) =>
-    createReconciler({ ...deps, service: { ...client, calls: { ...client.calls, search } } });
+  const searching = (search: typeof client.calls.search, kept = log) =>
+    createReconciler({ ...deps, log: kept, service: { ...client, calls: { ...client.calls, search } } });
   return { history, searching, ids: seconds.map((second, at) => `${second}.${at}`), round: () => reconciler.round() };
 }
 
@@ -60,6 +62,28 @@ test('calls that no webhook announced are held after a round, those of the runni
   expect(await round()).toMatchObject({ failed: 0, changed: 0 });
   await makeDue();
   expect(await round()).toMatchObject({ failed: 0, changed: 0 });
+});
+
+test('an API that is away is logged once, and so is its return', async () => {
+  const { searching, history } = await open();
+  const { log: kept, text } = captureLog();
+  const away = new ServiceError('network', undefined, { operation: 'calls.search', effect: 'none' });
+  let isAway = true;
+  const { client } = await serveHistory(history);
+  const search: typeof client.calls.search = (...given) =>
+    isAway ? Promise.reject(away) : client.calls.search(...given);
+  const reconciler = searching(search, kept);
+  const said = () => [text().split('could not be compared').length - 1, text().split('compared again').length - 1];
+  await reconciler.round();
+  await makeDue();
+  await reconciler.round();
+  expect(said()).toEqual([1, 0]);
+  isAway = false;
+  await makeDue();
+  await reconciler.round();
+  await makeDue();
+  await reconciler.round();
+  expect(said()).toEqual([1, 1]);
 });
 
 test('calls of a time without webhooks are held after a round, and the gap is closed', async () => {
