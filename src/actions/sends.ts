@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Database } from '../db/database.ts';
 import { approveSend, listProposals, type Proposal } from '../ledger/approvals.ts';
-import { pauseSends, resumeSends } from '../ledger/control.ts';
+import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import { decideOptOut, type OptOutDecision } from '../ledger/opt-outs.ts';
 import { settleManually } from '../ledger/outcome.ts';
 import { cancelSend, rejectSend } from '../ledger/plans.ts';
@@ -104,7 +104,9 @@ export const sendActions = [
     }),
     async question({ db }, { id, text }) {
       const { answers, newerCount, number, seen, ...proposal } = await proposalOf(db, id);
+      const { isPaused } = await readControl(db);
       const lines = [
+        isPaused && `All texts are paused: it would wait until ${toType('sends resume')}, or expire.`,
         answers !== null && `They wrote: ${answers}`,
         newerCount > 0 && `Texts of theirs since: ${newerCount}. Read the thread first.`,
         `This would be sent to ${number}:\n${text ?? proposal.text}`,
@@ -117,7 +119,7 @@ export const sendActions = [
         throw new UserError('Nothing was approved: the text was changed, or they wrote again. Read it again first.');
       await refuseUnless(result === 'done', db, id);
     },
-    done: 'Approved. It leaves within seconds if every gate still lets it pass.',
+    done: 'Approved. It leaves within seconds, unless all texts are paused (the page /sends says so) or a gate refuses it.',
   }),
   action({
     ...aboutSend,

@@ -317,6 +317,21 @@ describe('sends settle', () => {
   });
 });
 
+test('an approval while all texts are paused says that the text would wait', async () => {
+  const sendId = '00000000-0000-4000-8000-000000000003';
+  await query(
+    `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at)
+     values ($1, 'r', '18457511133', '18455008087', 'message', '3', now(), 'live', 'x', 'AWAITING_APPROVAL', now() + interval '1 hour')`,
+    sendId,
+  );
+  const asked = async () => (await run(['sends', 'approve', sendId, '--dry-run'])).out;
+  expect(await asked()).not.toContain('paused');
+  await run(['sends', 'pause']);
+  expect(await asked()).toContain('All texts are paused: it would wait until `npx trunkline sends resume`');
+  await run(['sends', 'resume']);
+  await query('delete from ops.sends where send_id = $1', sendId);
+});
+
 describe('what strangers wrote changes nothing on a terminal', () => {
   const hostile = 'a\u001b[2J\u009b31m\u202egpj\u2066\u200b\ufeff\u007f\r\u0007b';
   const unsafe = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/u;
