@@ -162,7 +162,7 @@ const targets: List = {
 const coverage: List = {
   name: 'coverage',
   title: 'Coverage by day',
-  about: html`Whether everything that the service reports is held. Call history is compared hour by hour (UTC), so a day is complete when each hour of it that is over is proven. Times in which deliveries may have been lost are gaps: what happened then is searched through the API.`,
+  about: html`Whether everything that the service reports is held. Call history is compared hour by hour (UTC), so a day is complete when each hour of it is proven; today counts the hours that are over. Times in which deliveries may have been lost are gaps: what happened then is searched through the API.`,
   // Hours between that were never compared have no row.
   from: sql`(select (h at time zone 'UTC')::date as day, min(h) as day_at, count(*) as hours, count(*) filter (where state = 'proven') as proven_hours,
       sum(reported_count) as reported_calls, sum(held_count) as held_calls, sum(unannounced_count) as not_announced,
@@ -180,7 +180,8 @@ const coverage: List = {
       where: () => sql`r.proven_hours < r.hours`,
     },
   },
-  select: sql`r.day, case when r.proven_hours = r.hours then 'complete' when r.proven_hours = 0 then 'not compared yet' else 'not complete' end as state,
+  select: sql`r.day, case when r.proven_hours = r.hours and r.day = (now() at time zone 'UTC')::date then 'complete so far'
+      when r.proven_hours = r.hours then 'complete' when r.proven_hours = 0 then 'not compared yet' else 'not complete' end as state,
     r.proven_hours, r.hours, r.reported_calls, r.held_calls, r.not_announced, nullif(r.open_gaps, 0) as open_gaps, r.why_not`,
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
 };

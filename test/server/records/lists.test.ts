@@ -75,6 +75,17 @@ test.each([
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(sentence)]);
 });
 
+test('a day of which each hour is proven is complete, and today only so far', async () => {
+  await query(`insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at)
+    select 'calls', h, h + interval '1 hour', 'proven', false, 'infinity'
+    from generate_series(date_trunc('day', now(), 'UTC') - interval '1 day', now(), interval '1 hour') h
+    on conflict (stream, from_at) do update set state = 'proven'`);
+  const rows: { day: string; state: string }[] = JSON.parse(await page('/coverage.json?span=all'));
+  expect(rows.length).toBeGreaterThan(0);
+  const today = new Date().toISOString().slice(0, 10);
+  for (const { day, state } of rows) expect(state).toBe(day.startsWith(today) ? 'complete so far' : 'complete');
+});
+
 test('a list leads from page to page', async () => {
   const [, older = ''] = /href="([^"]+)" rel="next">Older/.exec(await page('/deliveries?span=all')) ?? [];
   const second = await page(older.replaceAll('&amp;', '&'));
