@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { Action } from '../actions/action.ts';
 import { actions } from '../actions/actions.ts';
+import { listNames } from '../server/list-names.ts';
 import { commandName } from '../shared/command-name.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from './arguments.ts';
 import type { Entry } from './lifecycle.ts';
@@ -90,8 +91,8 @@ export function addCommands(program: Command, entry: Entry): void {
     .option(...to)
     .action(async (options) => (await import('./list.ts')).printCoverage(options));
   add(
-    'list <name> [filters...]',
-    'Prints the rows of a page, such as `list deliveries recognized=no span=day`.',
+    'list [name] [filters...]',
+    `Prints the rows of a page, such as \`list deliveries recognized=no span=day\`. The pages: ${listNames.join(', ')}.`,
   ).action(async (name, filters) => (await import('./list.ts')).printList(name, filters));
   add('trace <what> [id]', 'Tells what happened to a delivery, call, thread or text: received, read, rules, sends.')
     .option(

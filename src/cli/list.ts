@@ -1,4 +1,5 @@
 import { readList } from '../server/list.ts';
+import { listNames } from '../server/list-names.ts';
 import { lists } from '../server/lists.ts';
 import { jsonOf } from '../server/table.ts';
 import { toType } from '../shared/command-name.ts';
@@ -10,10 +11,12 @@ import { openDatabase } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
 
 /** The rows of a list as its page shows them, newest first. `filters` are `name=value`, as in the page's address. */
-export async function printList(name: string, filters: readonly string[]): Promise<Output> {
+export async function printList(name: string | undefined, filters: readonly string[]): Promise<Output> {
   const list = lists.find((each) => each.name === name);
-  if (!list)
-    throw new WrongUse(`There is no list ${name}: choose one of ${lists.map((each) => each.name).join(', ')}.`);
+  if (!list) {
+    const what = name === undefined ? 'Name a list' : `There is no list ${name}`;
+    throw new WrongUse(`${what}: choose one of ${listNames.join(', ')}.`);
+  }
   const known = [...Object.keys(list.filters), ...(list.at ? ['span', 'from', 'to'] : [])];
   const query = Object.fromEntries(
     filters.map((filter) => {

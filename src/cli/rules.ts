@@ -19,6 +19,7 @@ import type { RuleSet } from '../rules/rule.ts';
 import { simulate, simulationLimits } from '../rules/simulate/simulate.ts';
 import { triggerKinds } from '../rules/triggers.ts';
 import { applyRules } from '../rules/versions.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError, WrongUse } from '../shared/errors.ts';
 import { countOf, dollars, toTheSecond } from '../shared/format.ts';
 import { dayMs } from '../shared/time-range.ts';
@@ -52,7 +53,9 @@ export async function checkRules(path: string | undefined): Promise<Output> {
 /** The rules of a file, and its text. Rejects with a `RulesError` if it has errors. */
 async function load(file: string, timeZone: string | undefined) {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
+    throw new UserError(
+      `The rules file ${file} can’t be read (${error.code}): a command names it, or else RULES_FILE.`,
+    );
   });
   return { text, set: parseRules(text, { file, timeZone }) };
 }
@@ -123,7 +126,11 @@ export async function showRules(version: string | undefined): Promise<Output> {
   await using database = await openDatabase('rules');
   const [found] = await readVersions(database.db, version === undefined ? undefined : sql`version = ${version}`);
   if (found) return { json: found, text: found.text.trimEnd() };
-  throw new UserError(`There is no such version: see the page /rules/history.`);
+  throw new UserError(
+    version === undefined
+      ? `No rules are in force: apply a file with ${toType('rules apply')}.`
+      : `There is no version ${version} of the rules: ${toType('list rules/history')} shows all.`,
+  );
 }
 
 /** What conditions and texts can use; with a trigger, in its rules. */

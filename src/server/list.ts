@@ -4,6 +4,7 @@ import { type Parameters, type Range, rangeOf, type SpanName, spans, textOf, wit
 import { signInOf } from './auth.ts';
 import { BadAddress } from './errors.ts';
 import { type Html, html } from './html.ts';
+import type { listNames } from './list-names.ts';
 import { answerPage, dayField, renderPage, select } from './page.ts';
 import { doneSentence } from './records/actions.ts';
 import type { View } from './records/view.ts';
@@ -35,7 +36,7 @@ export interface Filter {
 /** A list of rows with filters: served as page, CSV and JSON, and printed by `trunkline list`. */
 export interface List extends Shown {
   /** Its path without the slash, and its name for the command. */
-  readonly name: string;
+  readonly name: (typeof listNames)[number];
   /** The path of its entry in the menu. Default: its own path. */
   readonly current?: string;
   readonly title: string;

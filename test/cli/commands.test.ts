@@ -69,6 +69,8 @@ test.each<[string, number, Record<string, string>, string]>([
   ['migrate', 1, { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
   ['subscriptions list', 1, { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
   ['subscriptions list', 1, { API_KEY: 'of-nobody' }, 'Set API_KEY'],
+  ['rules apply /nope.yaml', 1, {}, '/nope.yaml can’t be read (ENOENT)'],
+  ['rules show 77', 1, {}, 'list rules/history'],
   ['subscriptions remove 424242', 1, {}, 'subscriptions list'],
 ])(
   '%s that fails ends with %i, and says so with its cure, on standard output too for programs',

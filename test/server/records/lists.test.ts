@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { listNames } from '../../../src/server/list-names.ts';
 import { lists } from '../../../src/server/lists.ts';
 import { runInProcess } from '../../cli/in-process.ts';
 import { migratedDatabase } from '../../world/database.ts';
@@ -106,12 +107,14 @@ test('names a customer as the imported list does, and opens the record from the 
 });
 
 test('is printed by `trunkline list`, as its JSON', async () => {
-  const { name } = lists[0] ?? {};
+  expect(lists.map(({ name }) => name)).toEqual(listNames);
   const run = (...args: string[]) => runInProcess({ DATABASE_URL: database.url }, 'list', ...args);
   expect(JSON.parse((await run('targets', 'state=pending', '--json')).out)).toHaveLength(3);
   expect((await run('targets', 'state=pending')).out).toMatch(/^key +kind +state/);
   const wrong = (words: string) => ({ code: 2, err: expect.stringContaining(words) });
-  expect(await run('nothing')).toMatchObject(wrong(`There is no list nothing: choose one of ${name}`));
+  expect(await run('nothing')).toMatchObject(wrong('There is no list nothing: choose one of threads, calls, rules'));
+  expect(await run()).toMatchObject(wrong('Name a list: choose one of threads, calls, rules'));
+  expect((await run('--help')).out).toContain('threads, calls, rules, rules/history');
   expect(await run('targets', 'stat=x')).toMatchObject(wrong('stat=x is no filter of targets: write one of state'));
   expect(await run('targets', 'state=x')).toMatchObject(wrong('state must be one of'));
 });
