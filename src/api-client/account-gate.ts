@@ -130,7 +130,7 @@ function asErrorOf(operation: string, error: unknown): ServiceError {
     const details = { operation, effect: 'none', cause: error } as const;
     return new ServiceError('account_unrecognized', 'the mirror could not be read', details);
   }
-  const { code, detail, advice, status, scope, retryAfterMs } = error;
-  const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, cause: error } as const;
+  const { code, detail, advice, status, scope, retryAfterMs, cause } = error;
+  const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, cause } as const;
   return new ServiceError(code, [detail, 'asked first, to recognize the account'].filter(Boolean).join(', '), details);
 }

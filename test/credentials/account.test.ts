@@ -80,6 +80,14 @@ test('the mirror of the own sandbox follows its reset, and that of a real accoun
   expect(await database.value(`select count(*)::int from ops.coverage where proven_at is not null`)).toBe(0);
 });
 
+test('a refused key is told once, though the check of the account found it', async () => {
+  const ours = await account(1, 400);
+  const service = checked(await mirrorOf(ours), ours.url, 'of-nobody');
+  const error = await service.users.list().catch((each) => each);
+  expect(error.message).toMatch(/^users\.list: the service refuses the API key \(401/);
+  expect(error.cause).toBeUndefined();
+});
+
 test('a service that lost its newest calls is the mirrored account', async () => {
   const ours = await account(1, 400);
   const mirror = await mirrorOf(ours);
