@@ -198,10 +198,9 @@ const variables = z.object({
     doc: 'Opens every page and action, and the metrics: as password (any user name) or bearer token; at least 16 characters. `start` makes one and keeps it in `DATA_DIR/admin-token`. `web` and `worker` do the same where `HOST` is loopback, and `PUBLIC_URL` is too or is not set; elsewhere they need one.',
     isSecret: true,
   }),
-  HOST: z
-    .string()
-    .default('127.0.0.1')
-    .register(documentation, { doc: 'Address that the receiver and the port of a worker bind; `0.0.0.0` on a PaaS.' }),
+  HOST: z.string().default('127.0.0.1').register(documentation, {
+    doc: 'Address that the receiver, the sandbox and the port of a worker bind; `0.0.0.0` on a PaaS.',
+  }),
   PORT: integer(0, 65_535)
     .prefault('3000')
     .register(documentation, { doc: 'Port of the receiver; 0 takes a free one.' }),

@@ -45,7 +45,6 @@ export function addCommands(program: Command, entry: Entry): void {
     .action(async () => (await import('./worker.ts')).runWorker(entry));
   add('sandbox', 'Runs an implementation of the telephony service, with its own account and live traffic.')
     .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 4010)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--seed <number>', 'seed of all generated data', wholeNumber(), 1)
     .option('--calls <count>', 'calls in the history of fourteen days; from 14,000 of more days', wholeNumber(), 400)
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
@@ -76,6 +75,7 @@ export function addCommands(program: Command, entry: Entry): void {
     .action(async (options) => (await import('./backfill.ts')).backfillCallHistory(options));
   add('backfill threads', 'Finds text conversations, which the API can’t list: probes callers, contacts and a list.')
     .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
+    .option(...to)
     .option('--numbers <file>', 'also probe these numbers, one a row, optionally with a comma and our line')
     .option('--most <count>', 'probe at most so many pairs of line and number', wholeNumber(1), 10_000)
     .action(async (options) => (await import('./backfill.ts')).backfillThreads(options));

@@ -8,10 +8,10 @@ import { createProcessLog } from './terminal.ts';
 type SandboxFlags = Parameters<typeof createSandbox>[0] & { readonly port: number };
 
 export async function runSandbox(options: SandboxFlags): Promise<Output> {
-  const { logLevel, timeZone } = readSettings(process.env);
+  const { logLevel, timeZone, receiver } = readSettings(process.env);
   const log = createProcessLog(logLevel, timeZone);
   const { port } = options;
-  const sandbox = await createSandbox(options).catch((error: NodeJS.ErrnoException) => {
+  const sandbox = await createSandbox({ ...options, host: receiver.host }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new UserError(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
   });

@@ -13,9 +13,10 @@ import type { View } from './view.ts';
 /** What an action that led to an address has done. */
 export function doneSentence(query: Parameters): string | undefined {
   const path = textOf(query, 'done');
-  if (path === appliedRules) return 'These rules are in force, for all workers.';
-  return actions.find(({ name }) => pathOf(name) === path)?.done;
+  return path === appliedRules ? 'These rules are in force, for all workers.' : actionAt(path)?.done;
 }
+
+const actionAt = (path: string | undefined) => actions.find(({ name }) => pathOf(name) === path);
 
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that shows what came of it. */
 export function registerActions(app: FastifyInstance, context: Context, pages: Pages, view: View): void {
@@ -37,23 +38,23 @@ export function registerActions(app: FastifyInstance, context: Context, pages: P
   );
   registerRulesEditor(app, context, pages, view);
 
-  for (const action of actions) {
-    app.post<{ Querystring: Parameters }>(`/do/${pathOf(action.name)}`, async (request, reply) => {
-      const given = Object.keys(action.args.shape).map((name) => [
-        name,
-        fieldOf(request, name) || textOf(request.query, name),
-      ]);
-      const parsed = action.args.safeParse(Object.fromEntries(given));
-      if (!parsed.success) throw new BadAddress(parsed.error.issues.map(({ message }) => message).join(' '));
-      const by = action.isSigned ? whoDecides(request) : '';
-      await action.run(deps, parsed.data, by).catch((error: unknown) => {
-        throw error instanceof UserError && !(error instanceof WrongUse) ? new BadAddress(error.message, 409) : error;
-      });
-      const page = action.page(parsed.data);
-      log.info({ ...signInOf(request), action: action.name, page }, 'A page changed something');
-      return reply.redirect(`${page}?done=${pathOf(action.name)}`, 303);
+  app.post<{ Params: { '*': string }; Querystring: Parameters }>('/do/*', async (request, reply) => {
+    const action = actionAt(request.params['*']);
+    if (!action) throw new BadAddress('There is no such action.', 404);
+    const given = Object.keys(action.args.shape).map((name) => [
+      name,
+      fieldOf(request, name) || textOf(request.query, name),
+    ]);
+    const parsed = action.args.safeParse(Object.fromEntries(given));
+    if (!parsed.success) throw new BadAddress(parsed.error.issues.map(({ message }) => message).join(' '));
+    const by = action.isSigned ? whoDecides(request) : '';
+    await action.run(deps, parsed.data, by).catch((error: unknown) => {
+      throw error instanceof UserError && !(error instanceof WrongUse) ? new BadAddress(error.message, 409) : error;
     });
-  }
+    const page = action.page(parsed.data);
+    log.info({ ...signInOf(request), action: action.name, page }, 'A page changed something');
+    return reply.redirect(`${page}?done=${pathOf(action.name)}`, 303);
+  });
 }
 
 /**
