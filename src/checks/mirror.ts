@@ -54,16 +54,19 @@ export const mirrorChecks: Checks = {
     }),
   ),
 
+  /** One finding for all kinds, which usually fail for the same reason. */
   reads_failing: rows(
-    sql<{ kind: TargetKind; count: number; error: string | null }>`
-      select kind, greatest(count(*) filter (where attempts > 2), count(*) filter (where is_put_off))::int as count,
-        min(last_error) filter (where attempts > 0 or is_put_off) as error
-      from ${pending} p group by kind
-      having bool_or(attempts > 2) or bool_or(is_put_off and due_at - read_at > ${lateSeconds} * interval '1 second')
-      order by kind`,
-    ({ kind, count, error }) => ({
+    sql<{ kinds: readonly TargetKind[]; count: number; error: string | null }>`
+      select array_agg(kind order by kind) as kinds, sum(count)::int as count, min(error) as error
+      from (
+        select kind, greatest(count(*) filter (where attempts > 2), count(*) filter (where is_put_off)) as count,
+          min(last_error) filter (where attempts > 0 or is_put_off) as error
+        from ${pending} p group by kind
+        having bool_or(attempts > 2) or bool_or(is_put_off and due_at - read_at > ${lateSeconds} * interval '1 second')
+      ) failing having count(*) > 0`,
+    ({ kinds, count, error }) => ({
       level: 'warning',
-      sentence: `${countOf(count, 'read')} of ${kindNames[kind].toLowerCase()} failed.`,
+      sentence: `${countOf(count, 'read')} of ${kinds.map((kind) => kindNames[kind].toLowerCase()).join(', ')} failed.`,
       remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
       detail: `The last error was: ${error === null ? 'not recorded' : maskNumbers(error)}.`,
     }),

@@ -15,6 +15,11 @@ function namesOf(kinds: readonly TargetKind[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
+/** `the account’s users`, `3 calls`. */
+function refusedNames(kind: TargetKind, count: number): string {
+  return isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call');
+}
+
 const scopes = Object.values(operations).flatMap((rows) => Object.values(rows).map(({ scope }): string => scope));
 
 interface Parked {
@@ -65,16 +70,17 @@ export const serviceChecks: Checks = {
     ),
     rows(
       // Recordings may be forbidden on purpose. A forged delivery can name a thread of a line that isn't the account's.
-      sql<{ kind: TargetKind; count: number }>`
-      select kind, count(*)::int as count from (
-        select kind from ops.sync_targets
-        where last_error is not null and state = 'forbidden' and kind not in ('recordings', 'transcripts')
-          and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
-            or not exists (select from warehouse.sms_lines))
-        limit ${maxCounted}) f group by 1 order by 1`,
-      ({ kind, count }) => ({
+      sql<{ kinds: readonly TargetKind[]; counts: readonly number[] }>`
+      select array_agg(kind order by kind) as kinds, array_agg(count order by kind) as counts from (
+        select kind, count(*)::int as count from (
+          select kind from ops.sync_targets
+          where last_error is not null and state = 'forbidden' and kind not in ('recordings', 'transcripts')
+            and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
+              or not exists (select from warehouse.sms_lines))
+          limit ${maxCounted}) f group by 1) each having count(*) > 0`,
+      ({ kinds, counts }) => ({
         level: 'warning',
-        sentence: `The API key may not read ${isDirectory(kind) ? `the account’s ${kind}` : countOf(count, kind === 'thread' ? 'conversation' : 'call')}.`,
+        sentence: `The API key may not read ${kinds.map((kind, at) => refusedNames(kind, counts[at] ?? 0)).join(', ')}.`,
         remedy: `Give it the permission in the portal, or set API_KEY to one that has it. Trunkline reads again within a day; ${toType('resync')} does it now.`,
       }),
     ),

@@ -87,6 +87,8 @@ problem mirror_behind: truncate ops.processes;
       ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}
 warning reads_failing: ${target('due_at, read_at, last_error', `('users', 'all', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 'given a rest')`)}
 warning reads_failing: ${target('due_at, read_at, attempts, last_error', `('call', '1783385492.057900', 2, 1, now() + interval '1 second', now(), 3, 'out of order')`)}
+warning reads_failing: ${target('due_at, attempts, last_error', `('call', '1783385492.057900', 2, 1, now() + interval '1 second', 3, 'throttled'), ('users', 'all', 2, 1, now() + interval '1 second', 3, 'throttled')`)}
+warning reads_refused: ${target('state, last_error', `('call', '1783385492.057900', 1, 1, 'forbidden', 'no'), ('lines', 'all', 1, 1, 'forbidden', 'no'), ('users', 'all', 1, 1, 'forbidden', 'no')`)}
 problem writes_lost: update ops.last_report set lost_from = '2026-01-02 03:04:05Z', noticed_at = '2026-01-02 03:05:05Z';
       update ops.send_control set is_paused = true, paused_by = 'recovery'
 warning writes_lost: update ops.last_report set lost_from = now(), noticed_at = now()

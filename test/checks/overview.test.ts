@@ -55,7 +55,9 @@ test('what the service does not take is told apart from what is only due later',
   const { backlog, findings: found } = await takeOverview(context);
   await query(`delete from ops.sync_targets where kind = 'users'`);
   const failing = found.filter(({ check, sentence }) => check === 'reads_failing' && sentence.includes('users'));
-  expect(failing).toMatchObject([{ sentence: '2 reads of users failed.', detail: 'The last error was: a pause.' }]);
+  expect(failing).toMatchObject([
+    { sentence: '3 reads of texts, users failed.', detail: 'The last error was: a pause.' },
+  ]);
   const users = of(known(backlog, []), 'users');
   expect(users).toMatchObject({ due: 0, later: 5, putOff: 2 });
 });
