@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createOutages, type Outages } from '../../src/alerts/outages.ts';
@@ -384,6 +385,8 @@ describe('an outage', () => {
     async (_, check, breaks, mends) => {
       const worlds = await Promise.all([watching(), watching()]);
       await isWatched();
+      // The other one has found out by now that it doesn't watch: one that starts in the outage tells it too.
+      await sleep(1_000);
       onTestFinished(() => change(mends));
       await change(breaks);
       await expect.poll(types).toEqual(['alert.began']);
@@ -415,7 +418,7 @@ describe('an outage', () => {
     expect(dataOf()).toMatchObject({ check: 'database_unavailable' });
     await letIn();
     await waiting;
-    await watching({}, 'web', outages);
+    await watching({}, 'start', outages);
     await expect.poll(types).toEqual(bothTold);
   });
 });

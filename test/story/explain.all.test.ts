@@ -151,7 +151,7 @@ test('the command writes it for people, on one line each and without characters 
   expect(out).toMatch(/calls: waits for call_missed, not for a text\n/);
   for (const wrong of ['nothing', '18455550100/2125550131.0']) {
     expect(await command('explain', wrong)).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringContaining('<line>/<number>'),
     });
   }
