@@ -35,7 +35,10 @@ export async function printList(name: string | undefined, filters: readonly stri
     found.rows,
     columns.map(({ name, type }) => [
       name,
-      (row) => (type === 'moment' && row[name] ? toTheSecond(new Date(row[name]), timeZone) : row[name]),
+      ({ [name]: value }) => {
+        if (type === 'boolean' && value) return value === 't' ? 'yes' : 'no';
+        return type === 'moment' && value ? toTheSecond(new Date(value), timeZone) : value;
+      },
     ]),
     `${toType(`list ${name} --json`)} has every column.`,
   );

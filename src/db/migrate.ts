@@ -49,7 +49,7 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   }
   const isAhead = async () => (await migrationsAhead(db, folder)).length > 0;
   const { applied, routines } = await retryWhileLocked(db, log, () => applySchema(db, folder));
-  if (routines.length > 0) log.info({ routines }, 'Functions and triggers applied');
+  if (routines.length > 0) log.info({ routines }, 'Functions applied');
   const viewsBlocked = await createViews(db, log, isAhead);
   const sequences = await catchUpSequences(db);
   if (sequences.length > 0) log.warn({ sequences }, 'Sequences were behind their tables and have been advanced');
