@@ -197,12 +197,6 @@ const added = [
   ...Object.values(columnOf).map((words) => sum('count', `word in (${words.map((word) => `'${word}'`).join(', ')})`)),
 ];
 
-/** SQL: what the tallies `t` count, by local day. */
-const countsOf = (tallies: string) => `
-  select reporting.local_day(t.happened_at) as local_date, c.rule, t.version, c.mode, ${added.map((each, at) => `${each} as ${tallied[at]}`).join(', ')}
-  from ${tallies} t cross join jsonb_to_recordset(t.counts) c (rule text, mode text, word text, count integer)
-  group by 1, 2, 3, 4`;
-
 /** Adds up to so many tallies to their days, and returns how many there were. */
 async function addTallies(tx: Transaction, most: number): Promise<number> {
   const [row] = await query<{ taken: number }>(
@@ -211,7 +205,9 @@ async function addTallies(tx: Transaction, most: number): Promise<number> {
        delete from ops.rule_tallies where tally_id in (select tally_id from ops.rule_tallies order by tally_id limit $1) returning *
      ), added as (
        insert into rollups.rule_outcome_rollup as r (local_date, rule, version, mode, ${tallied.join(', ')})
-       ${countsOf('taken')}
+       select reporting.local_day(t.happened_at) as local_date, c.rule, t.version, c.mode, ${added.join(', ')}
+       from taken t cross join jsonb_to_recordset(t.counts) c (rule text, mode text, word text, count integer)
+       group by 1, 2, 3, 4
        on conflict (local_date, rule, version, mode) do update set
          ${tallied.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}
      )
@@ -219,31 +215,4 @@ async function addTallies(tx: Transaction, most: number): Promise<number> {
     [most],
   );
   return row?.taken ?? 0;
-}
-
-/** How often a rule was evaluated, matched and failed. */
-export interface RuleCounts {
-  readonly rule: string;
-  readonly tried: number;
-  readonly matched: number;
-  readonly failed: number;
-}
-
-/**
- * The counts of each evaluated rule, for today (a local day of the reports) or in total. Includes tallies that wait for
- * a drain.
- */
-export function readRuleCounts(db: Database | Transaction, when: 'today' | 'ever'): Promise<RuleCounts[]> {
-  return query<RuleCounts>(
-    db,
-    `select rule, sum(evaluation_count)::integer as tried, sum(matched_count)::integer as matched, sum(error_count)::integer as failed
-     from (
-       select local_date, rule, evaluation_count, matched_count, error_count from rollups.rule_outcome_rollup
-       union all
-       select local_date, rule, evaluation_count, matched_count, error_count from (${countsOf('ops.rule_tallies')}) waiting
-     ) counted
-     where ${when === 'today' ? 'local_date = reporting.local_day(now())' : 'true'}
-     group by rule having sum(evaluation_count) > 0 order by rule`,
-    [],
-  );
 }

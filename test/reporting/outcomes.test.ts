@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { message } from '../../src/api-client/entities/text-schemas.ts';
-import { drainOutcomes, readRuleCounts } from '../../src/reporting/outcomes.ts';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { following } from '../../src/warehouse/what-follows.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
@@ -46,19 +46,6 @@ describe('evaluations', () => {
       const expected = ['bulk-0 | 100 | 100', 'bulk-1 | 100 | 100'];
       await outcomes('rule, evaluation_count, condition_false_count', `rule ~ '^bulk'`).toEqual(expected);
     }
-  });
-
-  test('are told by rule with those that wait for a drain, of today and of ever', async () => {
-    await run('known', '06-05T12:00', { count: 3 });
-    await drainOutcomes(facts.db);
-    await run('known', new Date().toISOString(), { word: 'error', count: 2 });
-    await run('known', new Date().toISOString(), { word: 'action_done' });
-    const known = async (when: 'today' | 'ever') =>
-      (await readRuleCounts(facts.db, when)).filter(({ rule }) => rule === 'known');
-    expect(await known('today')).toEqual([{ rule: 'known', tried: 2, matched: 0, failed: 2 }]);
-    expect(await known('ever')).toEqual([{ rule: 'known', tried: 5, matched: 3, failed: 2 }]);
-    await drainOutcomes(facts.db);
-    expect(await known('today')).toEqual([{ rule: 'known', tried: 2, matched: 0, failed: 2 }]);
   });
 });
 
