@@ -119,7 +119,8 @@ export const automationChecks: Checks = {
 
   /** Decisions that only a person can take. */
   sends_for_people: [
-    counted(sql`from ops.sends where state = 'NEEDS_HUMAN'`, (count) => ({
+    // An index has those whose outcome was ever unknown.
+    counted(sql`from ops.sends where state = 'NEEDS_HUMAN' and unknown_at is not null`, (count) => ({
       level: 'problem',
       sentence: `${countOf(count, 'automatic text')} may or may not have been sent.`,
       remedy: `Read the threads, from the page /sends, and record each outcome with ${toType('sends settle')}. Nothing is sent again.`,
@@ -262,7 +263,7 @@ export const automationChecks: Checks = {
           state === 'unclear'
             ? 'Check the conversation: the action isn’t repeated.'
             : target === null
-              ? remedyOf(reason, 'The page /runs has the whole reason.')
+              ? remedyOf(reason, 'The page /rules has the whole reason.')
               : `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`,
         detail: `The rule is ${rule}, the action ${target === null ? kind : `${kind} ${target}`}: ${reason}.`,
       }),

@@ -149,7 +149,8 @@ export async function summarizeSends(db: Database): Promise<LedgerSummary> {
         select state, count(*)::int as count, count(*) filter (where reason = 'dry_run')::int as passed,
           count(*) filter (where mode = 'dry-run' or reason = 'dry_run')::int as simulated
         from ops.sends where planned_at > now() - interval '1 day'
-          or ${sql.raw(isUnsentRow)} or state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
+          or ${sql.raw(isUnsentRow)} or state in ('DISPATCHED', 'UNKNOWN')
+          or state = 'NEEDS_HUMAN' and unknown_at is not null
         group by state
       )
       select state, coalesce(count, 0) as count, coalesce(simulated, 0) as simulated, coalesce(passed, 0) as passed

@@ -36,7 +36,7 @@ const send = (state: string, reason: string, ago = '1 minute', count = 1) =>
    select 'greet', '18005550100', (18455550000 + n)::text, 'message', n::text, now(), 'live', 'hello', '${state}', '${reason}',
      now() - interval '${ago}', now() + interval '1 hour',
      case when '${state}' not in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'UNKNOWN') then now() - interval '${ago}' end,
-     case when '${state}' = 'UNKNOWN' then now() end
+     case when '${state}' in ('UNKNOWN', 'NEEDS_HUMAN') then now() end
    from generate_series(1, ${count}) n`;
 const charged = (micros: number, ago: string) =>
   `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, state, planned_at, expires_at, settled_at, settled_micros, units)
