@@ -47,7 +47,11 @@ export const readActions = [
           .string()
           .regex(/^[1-9]\d{0,17}$/, 'The id of a delivery is a whole number.')
           .optional(),
-        since: z.coerce.date('Write a time like 2026-11-01T08:00:00Z.').optional().describe('all since then'),
+        since: z.coerce
+          .date('Write a time like 2026-11-01T08:00:00Z.')
+          .min(new Date(0), 'Write a time after 1970.')
+          .optional()
+          .describe('all since then'),
       })
       .refine(
         ({ id, since }) => (id === undefined) !== (since === undefined),

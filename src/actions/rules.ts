@@ -38,7 +38,11 @@ export const ruleActions = [
     help: 'Makes the text of an earlier version the one in force, for all workers at once, as a new version.',
     words: '<version>',
     args: z.object({
-      version: z.coerce.number('A version is a whole number.').int('A version is a whole number.').positive(),
+      version: z.coerce
+        .number('A version is a whole number.')
+        .int('A version is a whole number.')
+        .positive()
+        .max(2_147_483_647, 'There is no such version.'),
       why: z.string(noReason).trim().min(1, noReason).max(500).describe('the reason, for the history'),
       /** The version in force on the page that asks. */
       based_on: z.coerce.number().int().nonnegative().optional(),

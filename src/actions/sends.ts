@@ -53,7 +53,7 @@ function decideOn(decision: OptOutDecision, help: string) {
     args: z.object({
       number: z.string('Name a number, with its country code.'),
       /** When the newest text on the page became known, in milliseconds. */
-      seen: z.coerce.number().int().nonnegative().optional(),
+      seen: z.coerce.number().int().nonnegative().max(8.64e15).optional(),
     }),
     isSigned: true,
     async run({ db }, { number: given, seen }, by) {
@@ -61,6 +61,7 @@ function decideOn(decision: OptOutDecision, help: string) {
       const typed = seen === undefined ? typedNumber(given, { orShortCode: true }) : { number: given };
       if ('problem' in typed) throw new WrongUse(`This is ${typed.problem}.`);
       const { number } = typed;
+      if (!/^\d{3,15}$/.test(number)) throw new WrongUse('This is no phone number.');
       const decided = { by, ...(seen !== undefined && { seenAt: new Date(seen) }) };
       const result = await decideOptOut(db, number, decision, decided);
       if (result === 'newer_text') throw new UserError('They wrote again meanwhile. Read it first.');
@@ -98,7 +99,7 @@ export const sendActions = [
     help: 'Approves a text that waits for it. It leaves if every gate still lets it pass.',
     args: z.object({
       id,
-      text: z.string().trim().max(1_600).optional(),
+      text: z.string().trim().min(1, 'The text is empty: reject it instead.').max(1_600).optional(),
       /** Identifies what was shown, from {@link listProposals}. */
       seen: z.string().optional(),
     }),

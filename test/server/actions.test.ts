@@ -62,6 +62,11 @@ describe('an action', () => {
     ['/do/sends/cancel?id=1', 400],
     ['/do/events/replay?id=999', 409],
     ['/do/resync?kind=thread&key=1/2', 400],
+    ['/do/sends/approve?id=11111111-1111-4111-8111-111111111111&text=%20', 400],
+    ['/do/rules/rollback?version=99999999999&why=x', 400],
+    ['/do/events/replay?since=-200000-01-01', 400],
+    ['/do/opt-outs/confirm?number=somebody&seen=1', 400],
+    ['/do/opt-outs/confirm?number=18455550144&seen=9000000000000000', 400],
     ['/do/sends/vanish', 404],
   ])('that %s asks for is answered %i', async (path, status) => {
     expect((await pause(bearer, path)).status).toBe(status);

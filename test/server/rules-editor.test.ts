@@ -48,6 +48,10 @@ test.each([
   }
 });
 
+test('a button that the page lacks checks the text', async () => {
+  expect(await pressing('constructor', rulesSaying('Anything'))).toBe(await pressing('check', rulesSaying('Anything')));
+});
+
 test('a change needs a reason, an author and the version that it is based on', async () => {
   const text = rulesSaying('Without a reason');
   await refused(applying(text, { why: ' ' }), 400, /Nothing was changed: say why\./, text);

@@ -112,9 +112,9 @@ ${remarks.length > 0 && section(countOf(remarks.length, 'remark'), html`<ul clas
   app.post('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
     const draft = { ...typedChange(request), text: fieldOf(request, 'text') };
     // The typed text stays on the page, whatever failed.
-    const review = await (buttons[fieldOf(request, 'do')] ?? check)(draft, request).catch((error: unknown) =>
-      reviewOf(error, draft.text),
-    );
+    const button = fieldOf(request, 'do');
+    const act = Object.hasOwn(buttons, button) ? buttons[button] : undefined;
+    const review = await (act ?? check)(draft, request).catch((error: unknown) => reviewOf(error, draft.text));
     if (!review) return reply.redirect(`/rules?done=${appliedRules}`, 303);
     return answerPage(reply.code(review.status ?? 200), await renderEditor(draft, request, review));
   });
