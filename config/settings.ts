@@ -107,6 +107,9 @@ function mailTargetOf(address: string): DeclaredTarget | undefined {
 const targetExamples =
   'support=slack:https://…, office=smtps://user:password@host?to=a@example.com or crm=https://…#whsec_… (in a .env, between quotes)';
 
+/** An address, which may contain a password, is none. */
+const targetName = /^[a-z][a-z0-9-]{0,30}$/;
+
 const namedTargets = z.string().transform((text, context): ReadonlyMap<string, DeclaredTarget> => {
   const targets = new Map<string, DeclaredTarget>();
   for (const written of text.split(/\s+/)) {
@@ -308,7 +311,11 @@ export function readSettings(
     ...needed
       .filter((name) => given[name] === undefined)
       .map((name) => `${name} is missing: ${documentationOf(name).doc}`),
-    ...unknownTargets(given).map((name) => `NOTIFY_ALERTS names ${name}, which NOTIFY_TARGETS lacks`),
+    ...unknownTargets(given).map((name) =>
+      targetName.test(name)
+        ? `NOTIFY_ALERTS names ${name}, which NOTIFY_TARGETS lacks`
+        : 'NOTIFY_ALERTS must be names in NOTIFY_TARGETS, separated by commas',
+    ),
     ...(arePagesServed ? tokenProblems(given, makesToken) : []),
   ];
   if (!parsing.success || problems.length > 0) throw new SettingsError(problems);

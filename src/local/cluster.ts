@@ -52,7 +52,7 @@ export async function openCluster(folder: string) {
   const own = async (path: string) => account && chown(path, account.uid, account.gid);
   await Promise.all([passwordFile, logFile].map(own));
   const programs = await reachablePrograms(home, account);
-  const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', PGDATA: directory };
   const runAs = (program: string, ...args: readonly string[]) =>
     run(join(programs, 'bin', program), args, { uid: account?.uid, gid: account?.gid, cwd: home, env });
   if (!existsSync(directory)) {
@@ -68,7 +68,7 @@ export async function openCluster(folder: string) {
     passfile,
     logFile,
     /** Runs `pg_ctl start`, under an account that Postgres accepts. Rejects if it fails. */
-    start: (...args: readonly string[]) => runAs('pg_ctl', 'start', '-D', directory, ...args),
+    start: (...args: readonly string[]) => runAs('pg_ctl', 'start', ...args),
   };
 }
 

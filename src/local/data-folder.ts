@@ -37,7 +37,9 @@ async function procOf(pid: number): Promise<string[]> {
 }
 
 async function psOf(pid: number): Promise<string[]> {
-  const columns = ['args=', 'lstart='].map((column) => run('ps', ['-ww', '-o', column, '-p', String(pid)]));
+  // Two processes compare what they read, whatever the language and time zone of each.
+  const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+  const columns = ['args=', 'lstart='].map((column) => run('ps', ['-ww', '-o', column, '-p', String(pid)], { env }));
   return (await Promise.all(columns)).map(({ stdout }) => stdout.trim());
 }
 

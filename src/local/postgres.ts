@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeLiteral } from 'pg';
 import { UserError } from '../shared/errors.ts';
@@ -107,7 +107,7 @@ const launchAgainMs = 500;
 async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: PostgresOptions) {
   const portFile = join(dataDir, 'port');
   const lastPort = Number(await readFile(portFile, 'utf8').catch(() => '0'));
-  let isLeftTold = false;
+  let stopBy: number | undefined;
   for (let launches = 0; ; await sleep(launchAgainMs)) {
     const found = await findServer(cluster.directory);
     if (found?.owner !== undefined) {
@@ -116,14 +116,15 @@ async function launchAlone(cluster: Cluster, { dataDir, port, settings, log }: P
       });
     }
     if (found) {
-      if (!isLeftTold) log.warn({ pid: found.pid }, 'A killed process left its Postgres running; it is stopped first');
-      isLeftTold = true;
-      tell(found.pid, 'SIGINT');
+      const { pid } = found;
+      if (!stopBy) log.warn({ pid }, 'A killed process left its Postgres running; it is stopped first');
+      stopBy ??= performance.now() + stopTimeoutMs;
+      tell(pid, performance.now() < stopBy ? 'SIGINT' : 'SIGQUIT');
       continue;
     }
     try {
       const server = await launch(cluster, port ?? (await freePort(lastPort)), { ...defaults, ...settings });
-      await writeFile(portFile, `${server.port}\n`);
+      await writeFile(portFile, `${server.port}\n`).catch((err) => log.warn({ err }, 'The port is not kept'));
       return server;
     } catch (error) {
       // Another start may have been faster, or processes of a killed server may still be ending.
@@ -140,7 +141,10 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   if (size > logLimit) await truncate(logFile);
   const owned = { ...settings, [ownerSetting]: await markOf(process.pid) };
   const flags = Object.entries(owned).map(([name, value]) => `-c '${name}=${value}'`);
-  const isStarted = await start('-l', logFile, '-t', '86400', '-o', `-p ${port} ${flags.join(' ')}`).then(
+  // pg_ctl puts its own -D and -l between double quotes into a shell's line, where $ and ` have a meaning.
+  const path = directory.replaceAll("'", `'\\''`);
+  const line = `-D '${path}' -p ${port} ${flags.join(' ')}`;
+  const isStarted = await start('-l', basename(logFile), '-t', '86400', '-o', line).then(
     () => true,
     () => false,
   );

@@ -260,6 +260,7 @@ describe('targets', () => {
     expect(problemsOf({ ...given, NOTIFY_ALERTS: 'support,nobody' })).toContain(
       'NOTIFY_ALERTS names nobody, which NOTIFY_TARGETS lacks',
     );
+    expect(problemsOf({ ...given, NOTIFY_ALERTS: 'slack:https://x.example/hunter2' })).not.toContain('hunter2');
     expect(readSettings(given).notify.alerts).toEqual([]);
   });
 });

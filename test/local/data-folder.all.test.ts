@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { announceRunning, keptSecret, makeDataFolder } from '../../src/local/data-folder.ts';
+import { expect, test, vi } from 'vitest';
+import { announceRunning, findProcess, keptSecret, makeDataFolder } from '../../src/local/data-folder.ts';
 import { temporaryFolder } from '../at-end.ts';
 
 const running = {
@@ -51,4 +51,12 @@ test('a repository, and a folder with rules of its own, are left as they are', a
   await writeFile(join(folder, 'own', '.gitignore'), 'admin-token\n');
   await keptSecret(join(folder, 'own', 'admin-token'));
   expect(await readFile(join(folder, 'own', '.gitignore'), 'utf8')).toBe('admin-token\n');
+});
+
+test('processes of other time zones and languages find the same beginning of a process, where only ps tells it', async () => {
+  vi.spyOn(process, 'platform', 'get').mockReturnValue('darwin');
+  const here = await findProcess(process.pid);
+  vi.stubEnv('TZ', 'Asia/Tokyo');
+  expect(here?.begun).toMatch(/:/);
+  expect(await findProcess(process.pid)).toEqual(here);
 });

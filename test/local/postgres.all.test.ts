@@ -94,6 +94,14 @@ test('another port is taken when the remembered one is not free', async () => {
   squatter.close();
 });
 
+test('a folder may have characters of a shell in its name, and a port that can’t be kept', async () => {
+  const folder = join(await temporary(), `a b'c"d$HOME\`false\``);
+  await mkdir(join(folder, 'port'), { recursive: true });
+  await using postgres = await startPostgres({ dataDir: folder, log });
+  const url = postgres.superuserUrl;
+  expect(await ask({ url }, 'show data_directory')).toEqual([{ data_directory: join(folder, 'cluster') }]);
+});
+
 test('a folder in use is refused with the process that uses it', async () => {
   await using _postgres = await startPostgres({ dataDir, log });
   await expect(startPostgres({ dataDir, log })).rejects.toThrow(`in use by process ${process.pid}`);
