@@ -163,12 +163,12 @@ const coverage: List = {
   name: 'coverage',
   title: 'Coverage by day',
   about: html`Whether everything that the service reports is held. Call history is compared hour by hour (UTC), so a day is complete when each hour of it is proven; today counts the hours that are over. Times in which deliveries may have been lost are gaps: what happened then is searched through the API.`,
-  // Hours between that were never compared have no row.
+  // Hours that were never compared have no row, also those of the first day.
   from: sql`(select (h at time zone 'UTC')::date as day, min(h) as day_at, count(*) as hours, count(*) filter (where state = 'proven') as proven_hours,
       sum(reported_count) as reported_calls, sum(held_count) as held_calls, sum(unannounced_count) as not_announced,
       (select count(*) from ops.gaps g where g.filled_at is null and g.from_at < max(h) + interval '1 hour' and g.to_at > min(h)) as open_gaps,
       min(last_error) filter (where state <> 'proven') as why_not
-    from generate_series((select min(from_at) from ops.coverage where stream = 'calls'), now() - interval '1 hour', interval '1 hour') h
+    from generate_series((select date_trunc('day', min(from_at), 'UTC') from ops.coverage where stream = 'calls'), now() - interval '1 hour', interval '1 hour') h
       left join ops.coverage c on c.stream = 'calls' and c.from_at = h group by 1)`,
   order: sql`r.day desc`,
   // Its noon lies in the same day of nearly every zone.

@@ -85,6 +85,9 @@ test('a day of which each hour is proven is complete, and today only so far', as
   expect(rows.length).toBeGreaterThan(0);
   const today = new Date().toISOString().slice(0, 10);
   for (const { day, state } of rows) expect(state).toBe(day.startsWith(today) ? 'complete so far' : 'complete');
+  await query(`delete from ops.coverage where from_at < date_trunc('day', now(), 'UTC') - interval '23 hours'`);
+  const [first] = JSON.parse(await page('/coverage.json?span=all&state=incomplete'));
+  expect(first).toMatchObject({ state: 'not complete', proven_hours: 23, hours: 24 });
 });
 
 test('a list leads from page to page', async () => {
