@@ -1,7 +1,7 @@
 -- Replies to texts
 -- How fast does a person reply to a text, by the calendar and in business time?
 -- says: Half of the replies of people came within {max(whole_half_within_minutes) as half_minutes}; {sum(replied_by_a_person)} of {sum(turns)} [text|texts] got one.
--- figure: Half of replies within: {max(whole_half_within_minutes) as half_minutes}, more is bad
+-- figure: median reply: {max(whole_half_within_minutes) as half_minutes}, more is bad
 -- draw: line x=local_date y=half_within_minutes:main,nine_of_ten_within_minutes:second log
 -- By the day of the text. Automatic replies do not count. In business time: replies with business hours between text and reply.
 -- Only these have business time to measure.
