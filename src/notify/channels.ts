@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type DeclaredTarget, isLoopback } from '../../config/settings.ts';
+import { type DeclaredTarget, isLoopbackUrl } from '../../config/settings.ts';
 import { openAgent, proxyOf } from '../shared/proxy.ts';
 import { faultOf } from './faults.ts';
 
@@ -17,6 +17,8 @@ export interface Message {
 }
 
 const timeoutMs = 10_000;
+/** For an e-mail as a whole: each of its steps may take `timeoutMs`, and a server may add lines to its answer. */
+const mailMs = 60_000;
 
 /** Resolves once the target has accepted the message. Rejects with a reason without addresses and secrets. */
 export async function sendTo(target: DeclaredTarget, message: Message, signal?: AbortSignal): Promise<void> {
@@ -103,11 +105,12 @@ async function sendMail({ smtpUrl, to, from }: MailTarget, message: Message, sig
     url: url.href,
     proxy: proxyOf(url.href),
     // Without encryption, others could read the password.
-    requireTLS: !isLoopback(url.hostname),
+    requireTLS: !isLoopbackUrl(url.href),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
   });
+  const expiry = AbortSignal.timeout(mailMs);
   const mail = {
     from,
     to: [...to],
@@ -116,9 +119,9 @@ async function sendMail({ smtpUrl, to, from }: MailTarget, message: Message, sig
     messageId: `<${id}@trunkline>`,
     ...(follows !== undefined && { inReplyTo: `<${follows}@trunkline>` }),
     headers: { 'auto-submitted': 'auto-generated' },
-    signal,
+    signal: signal ? AbortSignal.any([signal, expiry]) : expiry,
   };
   await transport.sendMail(mail).catch((error) => {
-    throw faultOf('the mail server', url.href, error);
+    throw faultOf('the mail server', url.href, expiry.aborted ? { code: 'ETIMEDOUT' } : error);
   });
 }

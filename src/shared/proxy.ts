@@ -30,7 +30,7 @@ export function proxyOf(url: string): string | undefined {
 
 function proxyFor(url: URL): string | undefined {
   const host = hostOf(url);
-  if (host === 'localhost' || host === '::1' || /^127[.]/.test(host)) return undefined;
+  if (host === 'localhost' || host === '::1' || /^127(?:\.\d+){3}$/.test(host)) return undefined;
   return (url.protocol === 'http:' ? '' : variable('HTTPS_PROXY')) || variable('HTTP_PROXY') || undefined;
 }
 

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { DeclaredTarget } from '../../config/settings.ts';
 import { type Message, sendTo } from '../../src/notify/channels.ts';
 import { temporaryFolder } from '../at-end.ts';
@@ -182,6 +182,19 @@ describe('a webhook that', () => {
   });
 });
 
+test('a mail server whose answer never ends is given up', async () => {
+  const endless = createServer((socket) => {
+    socket.write('220 hi\r\n');
+    const timer = setInterval(() => socket.write('250-more\r\n'), 50);
+    socket.on('close', () => clearInterval(timer));
+  });
+  const soon = AbortSignal.timeout(500);
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(soon);
+  expect(await mailTo(`smtp://127.0.0.1:${await listening(endless)}`)).toBe(
+    'the mail server does not answer (ETIMEDOUT)',
+  );
+});
+
 describe('through a proxy', () => {
   const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
   const given = variables.map((name) => [name, process.env[name]] as const);
@@ -270,6 +283,12 @@ describe('through a proxy', () => {
     await leadTo(await speaking('554 no'), { NO_PROXY: host });
     await mailTo('smtp://mail.test:2525');
     expect(asked).toEqual(['mail.test:2525']);
+  });
+
+  test('a name that only begins as an address of this machine is asked through it', async () => {
+    await leadTo(await speaking('554 no'));
+    await mailTo('smtp://127.mail.test:2525');
+    expect(asked).toEqual(['127.mail.test:2525']);
   });
 
   test('this machine is reached directly', async () => {
