@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { z } from 'zod';
 import { UserError } from '../src/shared/errors.ts';
+import { isLoopback, isLoopbackUrl } from '../src/shared/proxy.ts';
 import { zoneRemedy } from '../src/shared/time-zone.ts';
 
 /** What a variable means. A secret is never printed, not even in an error. */
@@ -479,16 +480,7 @@ function shownValue(name: PropertyKey | undefined, given: Environment): string {
   return isPrivate ? '' : ` (it is ${JSON.stringify(value)})`;
 }
 
-export function isLoopback(host: string | undefined): boolean {
-  return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** The address of a page by PUBLIC_URL. Undefined where that has a path: below it there are hooks alone. */
 export function pageUrl(publicUrl: string | undefined, path: string): string | undefined {
   return publicUrl === undefined || new URL(publicUrl).pathname !== '/' ? undefined : new URL(path, publicUrl).href;
-}
-
-/** Whether a URL points to this machine; false when it can't be parsed. */
-export function isLoopbackUrl(url: string): boolean {
-  return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { type DeclaredTarget, isLoopbackUrl } from '../../config/settings.ts';
-import { openAgent, proxyOf } from '../shared/proxy.ts';
+import type { DeclaredTarget } from '../../config/settings.ts';
+import { isLoopbackUrl, openAgent, proxyOf } from '../shared/proxy.ts';
 import { faultOf } from './faults.ts';
 
 /** A message of alerts or rules, for people and systems. */

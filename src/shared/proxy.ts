@@ -29,9 +29,18 @@ export function proxyOf(url: string): string | undefined {
 }
 
 function proxyFor(url: URL): string | undefined {
-  const host = hostOf(url);
-  if (host === 'localhost' || host === '::1' || /^127(?:\.\d+){3}$/.test(host)) return undefined;
+  if (isLoopback(hostOf(url))) return undefined;
   return (url.protocol === 'http:' ? '' : variable('HTTPS_PROXY')) || variable('HTTP_PROXY') || undefined;
+}
+
+/** Whether a host is this machine, as one that isn't given is. */
+export function isLoopback(host: string | undefined): boolean {
+  return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Whether a URL points to this machine; false when it can't be parsed. */
+export function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(hostOf(new URL(url)));
 }
 
 const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '').toLowerCase();

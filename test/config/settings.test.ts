@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  isLoopback,
   pageUrl,
   plainTextHost,
   readSettings,
@@ -9,6 +8,7 @@ import {
   settingsText,
   weaknessesOf,
 } from '../../config/settings.ts';
+import { isLoopback } from '../../src/shared/proxy.ts';
 
 function problemsOf(...given: Parameters<typeof readSettings>): readonly string[] {
   try {
