@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
@@ -31,6 +32,8 @@ function createPerson(number = `1555100${String(++stories).padStart(4, '0')}`) {
            'h', 'test', 1, now() from thread`,
         ...[line, number, group, from, text, optOutVerdict(text)],
       );
+      // Times are compared by the millisecond: what is said next is later.
+      await sleep(2);
     },
     /** Looks at the texts that wait; from then on, decides on what was seen. */
     async look(): Promise<void> {
