@@ -18,12 +18,18 @@ export const workNames = [...queueNames, 'sends'] as const;
 
 export type WorkName = (typeof workNames)[number];
 
-/** Times in milliseconds. A dead worker is noticed at the first stalled check after `lockDuration`. */
+/**
+ * Times in milliseconds. A dead worker is noticed at the first or second stalled check after `lockDuration`. Until then,
+ * and where a notification was lost, the sweep reads the targets within seconds, so an idle worker may poll rarely.
+ */
 export const queueTiming = {
   lockDuration: 10_000,
-  stalledInterval: 5_000,
-  /** How often an idle worker polls the store, in case a notification was lost. Whole seconds. */
-  pollEvery: 5_000,
+  stalledInterval: 30_000,
+  /**
+   * How often an idle worker polls the store, in case a notification was lost. Whole seconds. A proxy may end a
+   * connection to Redis on which nothing happens for a minute.
+   */
+  pollEvery: { redis: 30_000, postgres: 300_000 },
   /** How long a producer waits for the store before its jobs count as not enqueued. */
   timeout: 2_000,
   /** Wait of a worker between attempts while its store is away. */

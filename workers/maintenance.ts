@@ -12,15 +12,17 @@ import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
+import type { DueWork, Waiting } from './due-work.ts';
 
 /** Milliseconds between two searches for events that no webhook announced. */
 const callsEveryMs = 10_000;
 const textsEveryMs = 60_000;
-const pollEveryMs = 5_000;
+/** Milliseconds between two polls, and between two checks whether webhooks announce everything. */
+const [pollEveryMs, announcedEveryMs] = [15_000, 30_000];
 /** Milliseconds between two rounds of work on stored deliveries. */
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
-const forgetEveryMs = 60_000;
+const forgetEveryMs = 600_000;
 /** How often to check whether the last day can be attributed. That is done only once a day. */
 const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
@@ -32,6 +34,7 @@ export function startMaintenance(deps: {
   /** A separate connection for the roll-ups. */
   rollups: Database;
   log: Log;
+  dueWork: Pick<DueWork, 'waiting'>;
   reconciler: Reconciler;
   gapDetection: GapDetection;
   polling: Polling;
@@ -39,9 +42,12 @@ export function startMaintenance(deps: {
   deliveryDays: number;
   retentionDays: RetentionDays;
 }) {
-  const { inbox, log, reconciler, gapDetection, polling, attribution, deliveryDays, retentionDays } = deps;
+  const { inbox, log, dueWork, reconciler, gapDetection, polling, attribution, deliveryDays, retentionDays } = deps;
   const { db } = inbox;
-  const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
+  const every = (everyMs: LoopOptions['everyMs'], name: string, job: LoopOptions['job']) =>
+    startLoop({ everyMs, name, job, log });
+  const when = (what: keyof Waiting, job: LoopOptions['job']) => async (signal: AbortSignal) =>
+    dueWork.waiting[what] && job(signal);
   const retention = createRetention({ db, log, days: retentionDays });
   const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
   void removal.kick();
@@ -52,14 +58,34 @@ export function startMaintenance(deps: {
   );
   const loops = [
     removal,
-    every(callsEveryMs, 'Comparing call history', (signal) => reconciler.round(signal)),
-    every(callsEveryMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
+    every(
+      callsEveryMs,
+      'Comparing call history',
+      when('calls', (signal) => reconciler.round(signal)),
+    ),
+    every(
+      callsEveryMs,
+      'Searching gaps of texts',
+      when('texts', (signal) => gapDetection.searchGaps(signal)),
+    ),
     every(textsEveryMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
     every(textsEveryMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
-    every(pollEveryMs, 'Polling calls and texts', (signal) => polling.round(signal)),
+    every(
+      () => (polling.isAnyUnannounced() ? pollEveryMs : announcedEveryMs),
+      'Polling calls and texts',
+      (signal) => polling.round(signal),
+    ),
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
-    every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
-    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
+    every(
+      rollupsEveryMs,
+      'Counting rule outcomes',
+      when('outcomes', (signal) => drainOutcomes(db, signal)),
+    ),
+    every(
+      rollupsEveryMs,
+      'Updating the rollups',
+      when('rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
+    ),
     every(analyzeEveryMs, 'Analyzing tables that have grown', () => analyzeGrownTables(db)),
     every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, deliveryDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),

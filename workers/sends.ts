@@ -14,8 +14,8 @@ export interface SendWork {
   close(deadlineMs: number): Promise<void>;
 }
 
-/** Milliseconds between two checks for due sends. */
-const everyMs = 5_000;
+/** Milliseconds between two checks of sends in progress, and without any. `workers/due-work.ts` notices a new one. */
+const [everyMs, idleMs] = [5_000, 60_000];
 
 /** Sends that one process advances at the same time. */
 const atATime = 4;
@@ -49,12 +49,16 @@ export function startSends(context: Context, readThread: RefreshThread): SendWor
   const inHand = new Map<string, Promise<unknown>>();
   const limit = pLimit(atATime);
   let isClosing = false;
+  let isIdle = false;
   const loop = startLoop({
     name: 'Advancing due sends',
-    everyMs,
+    everyMs: () => (isIdle ? idleMs : everyMs),
     log,
     async job() {
-      if (inHand.size >= maxInHand || !(await dispatcher.hasWork())) return;
+      isIdle = false;
+      if (inHand.size >= maxInHand) return;
+      isIdle = !(await dispatcher.hasWork());
+      if (isIdle) return;
       const due = await dispatcher.sweep(maxInHand - inHand.size);
       for (const sendId of due) if (!inHand.has(sendId)) begin(sendId);
     },

@@ -144,15 +144,15 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       sends: () => sends?.kick(),
     }),
   );
-  const unannounced = () => unannouncedStreams(db);
   const reconciler = createReconciler({ db, service, log, notify: notifier.notify });
   const ofRollups = { url: settings.databaseUrl, log, maxConnections: rollupConnections, name: 'rollups' };
   const rollups = started.use(createDatabase(ofRollups));
   const gapDetection = createGapDetection({
     ...{ db, service, log, notify: notifier.notify },
     polledReads: async () =>
-      (await unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
+      (await polling.unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
   });
+  const polling = createPolling({ db, log, reconciler, gapDetection, unannounced: () => unannouncedStreams(db) });
   const maintenance = track(
     startMaintenance({
       inbox: { db: database.unlimited, notify: notifier.notify },
@@ -160,7 +160,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       log,
       reconciler,
       gapDetection,
-      polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
+      polling,
+      dueWork,
       attribution: createAttribution({ db, service, log, notify: notifier.notify }),
       deliveryDays: settings.deliveryDays,
       retentionDays,

@@ -8,8 +8,8 @@ import { deliver } from './messages.ts';
 import { holdMs, type Outages } from './outages.ts';
 import { claimAlert, claimWatch, recordFindings, recordTold } from './store.ts';
 
-/** Milliseconds between two evaluations of the health checks. */
-const everyMs = 10_000;
+/** Milliseconds between two evaluations of the health checks, and as long as they find nothing. */
+const [everyMs, quietMs] = [10_000, 20_000];
 /** How long a process keeps the lease to evaluate. If an evaluation takes longer, another process may run one too. */
 const leaseMs = 25_000;
 /** Milliseconds that messages in flight get when stopping. */
@@ -28,6 +28,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   if (targets.length === 0) return { stop: () => Promise.resolve() };
   const sending = new AbortController();
   let isStopping = false;
+  let isQuiet = false;
   /** One for each target, so that a slow target doesn't delay the others. */
   const telling = new Map<string, Promise<void>>();
 
@@ -45,7 +46,9 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   async function evaluate(): Promise<void> {
     const found = await findings(context);
     const isWhole = !found.some(({ check }) => check === 'status_unknown');
-    await recordFindings(db, findingsOf(found), { targets, holdMs: beat.ms(holdMs), isWhole });
+    const severe = findingsOf(found);
+    isQuiet = severe.length === 0;
+    await recordFindings(db, severe, { targets, holdMs: beat.ms(holdMs), isWhole });
     for (const target of targets.filter((each) => !telling.has(each))) {
       const told = tell(target).catch((err) => log.warn({ err }, `Sending alerts by ${target} failed`));
       telling.set(
@@ -57,7 +60,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
 
   const watch = startLoop({
     name: 'Watching the health checks',
-    everyMs,
+    everyMs: () => (isQuiet ? quietMs : everyMs),
     log,
     job: () => outages.during(db, () => claimWatch(db, processId, beat.ms(leaseMs)), evaluate),
   });

@@ -47,6 +47,7 @@ export function createPolling({
   readonly unannounced: () => Promise<readonly ('calls' | 'texts')[]>;
 }) {
   let polledUntil = 0;
+  let streams: readonly ('calls' | 'texts')[] | undefined;
   let isFailing = false;
 
   async function pollCalls(to: number, signal: AbortSignal): Promise<void> {
@@ -64,9 +65,12 @@ export function createPolling({
   }
 
   return {
+    /** As of the last round. */
+    unannounced: async () => streams ?? unannounced(),
+    isAnyUnannounced: () => streams?.length !== 0,
     /** Polls unless another process did so lately. Rejects only when the database can't be reached. */
     async round(signal: AbortSignal): Promise<void> {
-      const streams = await unannounced();
+      streams = await unannounced();
       const at = streams.length > 0 ? await claimPoll(db, everySeconds) : undefined;
       if (!at) return;
       if (streams.includes('calls')) await pollCalls(Math.floor(at.getTime() / 1_000), signal);

@@ -10,6 +10,8 @@ const firstPauseMs = 50;
 const longestPauseMs = 500;
 /** Firewalls keep connections that are probed this often. A connection to a lost host ends ten seconds later. */
 const keepAliveMs = 10_000;
+/** Longer than the waits of most loops: each new connection costs a handshake and two statements. */
+const idleMs = 90_000;
 /** Minimum age in milliseconds at which a read-only session is replaced: a busy pool mustn't reconnect all the time. */
 const replaceAfterMs = 1_000;
 /** Minimum milliseconds between two warnings about the same connection limit. */
@@ -31,6 +33,7 @@ export function openPool(
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
+      idleTimeoutMillis: idleMs,
       ...config,
       onConnect: unlessLost(config.onConnect ?? prepareSession(url)),
       connectionString: url,

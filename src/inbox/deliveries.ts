@@ -51,7 +51,6 @@ export interface ErasedNumbers {
   /** Removes body and threads from deliveries about somebody who was erased. */
   redact(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
   refresh(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** A target that a delivery points at. */

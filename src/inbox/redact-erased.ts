@@ -1,16 +1,13 @@
 import { hash } from 'node:crypto';
 import { type Database, query, sql } from '../db/database.ts';
-import type { Log } from '../shared/log.ts';
-import { startLoop } from '../shared/loop.ts';
 import { numbersIn } from '../shared/numbers.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
-/** The interval at which receivers load new erasures; an erasure waits for it. */
-export const erasedRefreshMs = 2_000;
 /** A body with more numbers than this can't be checked in time, so it isn't kept. */
 const maxNumbers = 20_000;
 
-export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
+/** A receiver loads the erasures at its start, and when it would store a delivery without knowing the newest. */
+export function createErasedNumbers(db: Database): ErasedNumbers {
   const hashes = new Set<string>();
   let salt = '';
   let newest = '';
@@ -48,7 +45,6 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
     return new Set(rows.map(({ call_id }) => call_id));
   }
 
-  const loop = startLoop({ name: 'Refreshing the erased numbers', everyMs: erasedRefreshMs, log, job: refresh });
   return {
     get hasAny() {
       return hashes.size > 0;
@@ -68,6 +64,5 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
       });
     },
     refresh,
-    stop: loop.stop,
   };
 }

@@ -16,8 +16,8 @@ import { type Priority, priorities, type Target, type TargetKind, targetId } fro
  * seconds.
  */
 
-/** Milliseconds between two sweeps that nothing triggered. */
-const everyMs = 30_000;
+/** Milliseconds between two sweeps that nothing triggered: `workers/due-work.ts` triggers one when reads are due. */
+const everyMs = 300_000;
 /** Milliseconds after which a job that no worker took counts as lost. */
 const lostAfterMs = 5_000;
 

@@ -65,7 +65,7 @@ async function endPause({ db, log }: Ledger): Promise<void> {
 }
 
 /** SQL: a send in progress. */
-const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
+export const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
 
 /** SQL: a send that may be advanced now. */
 export const isDueSend = sql`${isOpen} and due_at <= now()`;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queueNames } from '../../config/queues.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Removed } from '../warehouse/erasure/erased-calls.ts';
@@ -28,7 +27,7 @@ import {
 interface ErasureDeps {
   readonly db: Database;
   readonly queues: Pick<Queues, 'forget'>;
-  /** Milliseconds after which every receiver has loaded the erasure. */
+  /** Milliseconds after which every receiver has enqueued what it stored before the erasure. */
   readonly knownAfterMs?: number;
 }
 
@@ -39,8 +38,8 @@ export interface Erasure {
   readonly removed: Removed;
 }
 
-/** Receivers load erasures every `erasedRefreshMs`, and the query takes up to a second. */
-const defaultKnownAfterMs = erasedRefreshMs + 1_000;
+/** A queue gets two seconds to accept a job. */
+const defaultKnownAfterMs = 3_000;
 
 /** Counts what {@link eraseNumber} would remove, and removes nothing. Rejects with `NotErasable` for an own number. */
 export async function previewErasure(db: Database, number: string): Promise<Erasure> {

@@ -130,7 +130,7 @@ class ReadyConnection extends PostgresConnection {
 /** After a failed wait for jobs, the library would rely on notifications alone for up to an hour. */
 class PollingBackend extends PostgresQueueBackend {
   override get maximumBlockTimeout(): number {
-    return queueTiming.pollEvery / 1_000;
+    return queueTiming.pollEvery.postgres / 1_000;
   }
 }
 

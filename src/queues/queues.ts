@@ -82,7 +82,7 @@ export interface QueuesOptions {
   /** Default: the pools in config/queues.ts. */
   readonly pools?: QueuePools | undefined;
   /** Milliseconds; defaults in config/queues.ts. */
-  readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
+  readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval', number>>;
 }
 
 /** Milliseconds that `close` waits for an unresponsive store. */
@@ -199,7 +199,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         lockDuration,
         stalledInterval,
         maxStalledCount,
-        drainDelay: pollEvery / 1_000,
+        drainDelay: pollEvery[store.backend] / 1_000,
         runRetryDelay: retryDelay,
       };
       const worker = createQueueWorker(store, name, tuning, handler, outage, log);

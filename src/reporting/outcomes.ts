@@ -1,4 +1,4 @@
-import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
 import { limitWait, recordFailure } from './drain-failures.ts';
 import { replaceRows } from './rollups/parts.ts';
@@ -12,6 +12,10 @@ import { replaceRows } from './rollups/parts.ts';
  * `rules/runs.ts` and `rules/actions/action-states.ts` write tallies; `markSends` of `ledger/send.ts`, the erasure of a number and
  * `warehouse/what-follows.ts` write markers.
  */
+
+/** SQL: something waits to be counted. */
+export const outcomesWait = sql`exists (select from ops.rule_tallies) or exists (select from ops.send_markers)
+  or exists (select from ops.outcome_state s, reporting.params p where s.time_zone is distinct from p.time_zone)`;
 
 /** Maximum tallies, and maximum markers, in one transaction. */
 const maxTaken = 5_000;

@@ -56,25 +56,16 @@ const longestWait = '15 minutes';
 
 /** One round of {@link drainRollups}. Does nothing while reads are late, unless the reports are late too. */
 export async function drainBehindMirror(db: Database, signal: AbortSignal): Promise<void> {
-  if (await areEven(db)) return;
   const until = Date.now() + roundMs;
   const goesOn = async () =>
     Date.now() < until && ((await isOverdue(db)) || !(await areReadsLate(db, lateReadSeconds)));
   await drainRollups(db, { signal, goesOn });
 }
 
-/** Whether no change waits, so the rollups are up to date. They mostly are, and one statement finds out. */
-async function areEven(db: Database): Promise<boolean> {
-  const rows = await query(
-    db,
-    `update ops.rollup_state set drained_at = now()
-     where failing_since_at is null and not exists (select from ops.rollup_markers)
-       and not exists (select from ops.rollup_troubles where retry_at <= now())
-     returning 1`,
-    [],
-  );
-  return rows.length > 0;
-}
+/** SQL: a statement that records that the rollups are up to date, and returns a row, if no change waits. */
+export const recordEven = sql`update ops.rollup_state set drained_at = now()
+  where failing_since_at is null and not exists (select from ops.rollup_markers)
+    and not exists (select from ops.rollup_troubles where retry_at <= now())`;
 
 async function isOverdue(db: Database): Promise<boolean> {
   const [oldest] = await query(

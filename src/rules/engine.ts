@@ -1,4 +1,4 @@
-import { startLoop } from '../shared/loop.ts';
+import { type LoopOptions, startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
 import type { RuleSet } from './rule.ts';
@@ -27,9 +27,14 @@ export interface RulesEngineOptions extends ActionContext {
   readonly onMatched?: () => void;
 }
 
-/** Milliseconds between two rounds for events and due actions without a notification. */
-const eventsEveryMs = 30_000;
-const idleThreadsEveryMs = 15_000;
+/** Milliseconds between two rounds without a notification: for events, and for actions that may wait for a reply. */
+const [eventsEveryMs, actionsEveryMs] = [60_000, 30_000];
+
+/** Milliseconds between two searches for idle threads: a sixtieth of the shortest wait, within limits. */
+function idleThreadsEveryMs(set: RuleSet | undefined | null): number {
+  const waits = set?.rules.flatMap(({ idle }) => idle?.seconds ?? []) ?? [];
+  return Math.max(15_000, Math.min(60_000, ...waits.map((seconds) => (seconds * 1_000) / 60)));
+}
 
 /** Milliseconds between two rounds without a wait: a busy mirror fills the next batch during the pause. */
 const restMs = 500;
@@ -39,7 +44,7 @@ const forgetEveryMs = 3_600_000;
 /** Applies the rules file if it changed. Starts the loops that evaluate rules on events and perform their actions. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, mode, timeZone } = options;
-  const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
+  const loop = (name: string, everyMs: LoopOptions['everyMs'], job: (signal: AbortSignal) => Promise<unknown>) =>
     startLoop({ name, everyMs, log, job, restMs });
 
   await applyRulesFile(db, options, log);
@@ -63,16 +68,18 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     if (set) log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
     adopted = set;
   });
-  const findingIdle = loop('Finding idle threads', idleThreadsEveryMs, (signal) =>
-    processIdleThreads(evaluation, signal),
+  const findingIdle = loop(
+    'Finding idle threads',
+    () => idleThreadsEveryMs(adopted),
+    (signal) => processIdleThreads(evaluation, signal),
   );
   const names = [...options.targets.keys()];
   const acting = [
-    loop('Performing the actions of rules', eventsEveryMs, (signal) =>
+    loop('Performing the actions of rules', actionsEveryMs, (signal) =>
       performDueActions(options, { targetsExcept: names }, signal),
     ),
     ...names.map((target) =>
-      loop(`Telling ${target} what rules say`, eventsEveryMs, (signal) =>
+      loop(`Telling ${target} what rules say`, actionsEveryMs, (signal) =>
         performDueActions(options, { target }, signal),
       ),
     ),

@@ -91,15 +91,20 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
 
 /** Evaluates the rules on threads that have become idle, until none is left. */
 export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
-  let isMore = context.mode !== 'off';
+  let isMore = context.mode !== 'off' && (await isAnyIdle(context));
   while (isMore && !signal.aborted) {
     // Postponed threads are found again in the next round; they don't justify another batch now.
-    const { taken, postponed } = await runBatch(context, async (tx, set) => {
-      await recordInForce(tx, set);
-      return idleTriggers(tx, set, batchSize);
-    });
+    const { taken, postponed } = await runBatch(context, (tx, set) => idleTriggers(tx, set, batchSize));
     isMore = taken - postponed >= batchSize;
   }
+}
+
+/** A cheap check, because a thread is rarely idle. */
+async function isAnyIdle({ db, rules }: EvaluationContext): Promise<boolean> {
+  const set = await rules(db);
+  if (!set) return false;
+  await recordInForce(db, set);
+  return (await idleTriggers(db, set, 1)).length > 0;
 }
 
 /** Evaluates one batch in one transaction. Returns how many triggers it took, and how many of them it postponed. */
@@ -148,7 +153,7 @@ async function evaluateTriggers(
     isUndecided(each) ? 'undecided' : 'decidable',
   );
   const history = await readHistory(tx, threads, { held: held.sends });
-  const inForceSince = await readSince(tx);
+  const { since: inForceSince } = await readSince(tx);
   const decisions = decidable.map((each) => {
     const ageMs = now.getTime() - each.trigger.at.getTime();
     const happened = eventOf(each);

@@ -185,14 +185,14 @@ function sinceKey({ name, on, idle }: Pick<Rule, 'name' | 'on' | 'idle'>): strin
 }
 
 /** Records since when each rule of the version in force has been in force without interruption. */
-export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'rules'>): Promise<void> {
+export async function recordInForce(db: Database | Transaction, { rules }: Pick<RuleSet, 'rules'>): Promise<void> {
   const active = relation(
     'a',
     rules.filter(({ mode }) => mode !== 'off'),
     { key: ['text', sinceKey] },
   );
   await query(
-    tx,
+    db,
     sql`
       with starts as (
         select coalesce(jsonb_object_agg(a.key, coalesce((v.since ->> a.key)::timestamptz, clock_timestamp())) filter (where a.key is not null), '{}') as since
@@ -203,16 +203,17 @@ export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'r
 }
 
 /** When each rule came into force, in whole seconds like the service's times; now for a rule without a record. */
-export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
+export async function readSince(db: Database | Transaction): Promise<{ since: (rule: Rule) => Date; now: Date }> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
-    tx,
+    db,
     sql`select coalesce((select since from ops.rule_versions v where ${isInForce}), '{}') as since, clock_timestamp() as now`,
   );
-  return (rule) => {
-    const since = row?.since[sinceKey(rule)];
-    const at = since === undefined ? (row?.now ?? new Date()) : new Date(since);
+  const now = row?.now ?? new Date();
+  const since = (rule: Rule) => {
+    const at = new Date(row?.since[sinceKey(rule)] ?? now);
     return new Date(Math.floor(at.getTime() / 1_000) * 1_000);
   };
+  return { since, now };
 }
 
 /**
@@ -222,15 +223,13 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
  * last text; and threads with a reply in progress, which would end the idle time.
  */
 export async function idleTriggers(
-  tx: Transaction,
+  db: Database | Transaction,
   { rules, hours }: Pick<RuleSet, 'rules' | 'hours'>,
   limit: number,
 ): Promise<Trigger[]> {
   const active = rules.filter(({ on, mode }) => on === 'thread_idle' && mode !== 'off');
   if (active.length === 0) return [];
-  const since = await readSince(tx);
-  const [clock] = await hotQuery<{ now: Date }>(tx, sql`select now() as now`);
-  const now = clock?.now ?? new Date();
+  const { since, now } = await readSince(db);
   const triggers: Trigger[] = [];
   const offices = hours.offices.map((office) => ({
     hours: office,
@@ -251,7 +250,7 @@ export async function idleTriggers(
     const oldest = new Date(now.getTime() - 1_000 * Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds)));
     const names = relation('w', waiting, { rule: ['text', ({ name }) => name], since: ['timestamptz', since] });
     const rows = await query<{ key: string; last: Date; rules: string[] }>(
-      tx,
+      db,
       sql`
         select c.conversation_id || '/' || m.message_id as key, c.last_message_at as last, known.rules
         from warehouse.sms_conversations c

@@ -33,8 +33,7 @@ export async function createReceiver(
     statementMs: 8_000,
   });
   opened.use(stored);
-  const erased = createErasedNumbers(database.db, log);
-  opened.defer(erased.stop);
+  const erased = createErasedNumbers(database.db);
   const inbox = createInbox(stored, notifier.notify, { erased, accepted });
   opened.defer(inbox.idle);
   const lines = keepLines(database.db, log);
@@ -74,7 +73,7 @@ export async function createReceiver(
   };
 }
 
-const linesRefreshMs = 2_000;
+const linesRefreshMs = 30_000;
 
 /**
  * Caches the account's lines, as mirrored, which tell the two parties of a text apart. While they are unknown, a

@@ -16,9 +16,9 @@ export interface LoopOptions {
   readonly name: string;
   /**
    * Milliseconds before the first round, and between the end of a round and the next one, unless `kick` starts it
-   * earlier.
+   * earlier. A function is called before each wait.
    */
-  readonly everyMs: number;
+  readonly everyMs: number | (() => number);
   readonly log: Log;
   readonly job: (signal: AbortSignal) => Promise<unknown>;
   /** Milliseconds before a round that was requested during another one. Default: none. */
@@ -34,7 +34,8 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   let failures = 0;
   let isWanted = false;
   let running: Promise<void> | undefined;
-  let cancel = beat.after(everyMs, kick, name);
+  const waitMs = () => (typeof everyMs === 'number' ? everyMs : everyMs());
+  let cancel = beat.after(waitMs(), kick, name);
 
   async function round(): Promise<void> {
     try {
@@ -58,7 +59,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
     }
     running = undefined;
     if (signal.aborted) return;
-    cancel = beat.after(failures > 0 && retryAfterMs ? retryAfterMs(failures) : everyMs, kick, name);
+    cancel = beat.after(failures > 0 && retryAfterMs ? retryAfterMs(failures) : waitMs(), kick, name);
   }
 
   function kick(): Promise<void> {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { message } from '../../src/api-client/entities/text-schemas.ts';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
@@ -8,7 +8,6 @@ import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
 import { erasableNumber, eraseNumber, NotErasable, previewErasure } from '../../src/privacy/erase.ts';
 import { eraseAtService, listErasableAtService } from '../../src/privacy/erase-at-service.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { asRead, ignored, readNumber } from '../warehouse/reads.ts';
@@ -21,7 +20,6 @@ import { placesIn } from './everywhere.ts';
 const database = await factsDatabase();
 const { db, insert, lines } = database;
 
-const log = createLog('silent');
 const erase = (number: string) => eraseNumber({ db, queues: { forget: async () => 0 }, knownAfterMs: 0 }, number);
 
 /** A delivery whose body names somebody. */
@@ -126,8 +124,7 @@ test('a number of the account is not erased', async () => {
 });
 
 test('a receiver that was suspended since an erasure stores nothing of whom it does not know yet', async () => {
-  const known = createErasedNumbers(db, log);
-  known.stop();
+  const known = createErasedNumbers(db);
   await known.refresh();
   const inbox = createInbox(database, () => undefined, { erased: known });
   await erase('15557770313');
@@ -150,8 +147,7 @@ test('other spellings of a number go from what is held, and are kept out of what
     '01144 2079460958',
     '"Work 2" <+442079460958>',
   ];
-  const known = createErasedNumbers(db, log);
-  onTestFinished(known.stop);
+  const known = createErasedNumbers(db);
   const inbox = createInbox(database, () => undefined, { erased: known });
   const bodies = async () => {
     const rows = await query<{ body: string }>(db, 'select body from ops.deliveries where delivery_id > $1', [before]);
@@ -180,8 +176,7 @@ test('other spellings of a number go from what is held, and are kept out of what
 });
 
 test('a delivery that cannot be judged is answered and read, and its body is not kept', async () => {
-  const known = createErasedNumbers(db, log);
-  onTestFinished(known.stop);
+  const known = createErasedNumbers(db);
   await known.refresh();
   expect(known.hasAny).toBe(true);
   const inbox = createInbox(database, () => undefined, { erased: known });
@@ -204,8 +199,7 @@ test('a delivery that cannot be judged is answered and read, and its body is not
 });
 
 test('of two erasures at once, a receiver misses neither', async () => {
-  const known = createErasedNumbers(db, log);
-  onTestFinished(known.stop);
+  const known = createErasedNumbers(db);
   const [first, second] = ['15557770311', '15557770312'] as const;
   const isThereOrWaits = async () => {
     const rows = await query(

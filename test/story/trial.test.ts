@@ -83,7 +83,7 @@ ${on('greets', 'hello', '{ reply: Hello. }', ', limits: { per_thread: 1 per 24h 
       'greets matched',
       'greets limit:thread',
     ]);
-    await world.pass('20s');
+    await world.pass('30s');
     const once = [
       'close live 5 1 4 0 | 2 0 0 | 0 0',
       'greets live 5 1 3 1 | 0 0 0 | 1 1',
@@ -99,7 +99,7 @@ ${on('greets', 'hello', '{ reply: Hello. }', ', limits: { per_thread: 1 per 24h 
        select 'message_received', conversation_id || '/' || message_id, sent_at from warehouse.sms_messages, generate_series(1, 2)
        where direction = 'in' and body = 'close'`,
     );
-    await world.pass('20s');
+    await world.pass('30s');
     expect(await counts()).toEqual([once[0], 'greets live 7 1 5 1 | 0 0 0 | 1 1', once[2]]);
   });
 
@@ -109,7 +109,7 @@ ${on('greets', 'hello', '{ reply: Hello. }', ', limits: { per_thread: 1 per 24h 
     );
     await world.text(number, 'Still there?');
     await world.pass('50h');
-    await world.pass('20s');
+    await world.pass('30s');
     expect(await world.decisions()).toEqual(['silent condition_false']);
     expect(await counts()).toEqual(['silent live 1 0 1 0 | 0 0 0 | 0 0']);
   });

@@ -28,7 +28,7 @@ const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const firstTuesday = Date.parse('2030-02-05T15:00:00Z');
 
 /** The loops of rules, reads and sends. */
-export const ofRules = /due|rules|idle threads|rule outcomes|erased/;
+export const ofRules = /due|rules|idle threads|rule outcomes/;
 /** It is quiet when nothing is due within this time: `quiet` moves the clock on to the retry of a failed request, say. */
 const quietMs = 4_000;
 /** How often loops look for what nothing told them of: for the outcome of a reply, say. */
@@ -135,8 +135,8 @@ export async function createStoryWorld(options: StoryOptions = {}) {
         continue;
       }
       if (next > Date.now()) await moveTo(next + 1);
-      // What is due is begun by the loops that look for it every second. A job that came too early is left to the sweep.
-      else await beat.run(1_000);
+      // What is due is begun by the loop that looks for it. A job that came too early is left to the sweep.
+      else await beat.run(3_000);
       if (turn % 8 === 0 && next <= Date.now()) await moveTo(Date.now() + 6_000);
     }
     const due = await asks.query(`select * from (${dues}) d order by 1 limit 5`);

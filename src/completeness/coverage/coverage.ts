@@ -103,13 +103,19 @@ export interface DueHour {
   readonly attempts: number;
 }
 
+const isDue = sql`stream = 'calls' and due_at <= now() and claimed_until <= now() and to_at <= now()`;
+
+/** SQL: hours are due, or the present hour isn't planned. */
+export const hoursWait = sql`exists (select from ops.coverage where ${isDue})
+  or not exists (select from ops.coverage where stream = 'calls' and is_watched and from_at > now() - interval '1 hour')`;
+
 /** Claims up to `max` due hours, oldest first. */
 export async function claimHours(db: Database, max: number): Promise<DueHour[]> {
   return query(
     db,
     sql<DueHour>`with due as (
        select stream, from_at from ops.coverage
-       where stream = 'calls' and due_at <= now() and claimed_until <= now() and to_at <= now()
+       where ${isDue}
        order by from_at limit ${max} for update skip locked
      )
      update ops.coverage c set claimed_until = ${claimEnd} from due

@@ -151,12 +151,18 @@ export interface OpenGap {
   readonly range: TimeRange;
 }
 
+const isDue = (stream: 'calls' | 'texts') =>
+  sql`filled_at is null and stream = ${sql.lit(stream)} and next_try_at <= now()`;
+
+/** SQL: gaps of a stream are due. */
+export const gapsWait = (stream: 'calls' | 'texts') => sql`exists (select from ops.gaps where ${isDue(stream)})`;
+
 /** Claims the open gaps of a stream for five minutes. */
 export async function claimGaps(db: Database, stream: 'calls' | 'texts'): Promise<OpenGap[]> {
   const rows = await query(
     db,
     sql<{ gap_id: string; from: number; to: number }>`update ops.gaps set next_try_at = now() + interval '5 minutes'
-     where filled_at is null and stream = ${stream} and next_try_at <= now()
+     where ${isDue(stream)}
      returning gap_id, floor(extract(epoch from from_at))::integer as from, ceil(extract(epoch from to_at))::integer as to`,
   );
   return rows.map(({ gap_id, from, to }) => ({ id: gap_id, range: { from, to } }));
