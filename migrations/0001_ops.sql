@@ -114,6 +114,8 @@ create table ops.deliveries (
 );
 create index deliveries_received_at on ops.deliveries using brin (received_at);
 create index deliveries_unrecognized on ops.deliveries (delivery_id) where not is_recognized;
+create index deliveries_target on ops.deliveries ((targets[1]), delivery_id) where cardinality(targets) = 1;
+create index deliveries_batches on ops.deliveries (delivery_id) where cardinality(targets) > 1;
 
 -- Everything that can be read from the API. A target is pending while dirty_version > clean_version, and is then read at due_at.
 create table ops.sync_targets (

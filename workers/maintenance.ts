@@ -27,6 +27,9 @@ const forgetEveryMs = 600_000;
 const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
 const analyzeEveryMs = 3_600_000;
+/** Reads of a process before its first analysis, and at most between two of them. */
+const firstAnalysisReads = 250;
+const maxAnalysisReads = 50_000;
 
 /** Starts the periodic jobs of a worker: completeness, reporting, retention. */
 export function startMaintenance(deps: {
@@ -51,6 +54,9 @@ export function startMaintenance(deps: {
   const retention = createRetention({ db, log, days: retentionDays });
   const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
   void removal.kick();
+  const analysis = every(analyzeEveryMs, 'Analyzing tables that have grown', () => analyzeGrownTables(db));
+  let reads = 0;
+  let analyzeAt = firstAnalysisReads;
   const stopping = new AbortController();
   // A new release may read what an older one couldn't.
   const reparsing = reparseDeliveries(inbox, stopping.signal).catch((error: unknown) =>
@@ -86,11 +92,18 @@ export function startMaintenance(deps: {
       'Updating the rollups',
       when('rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
     ),
-    every(analyzeEveryMs, 'Analyzing tables that have grown', () => analyzeGrownTables(db)),
+    analysis,
     every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, deliveryDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {
+    /** Called for each mirrored read. Each time the number of reads has doubled, statements need other plans. */
+    mirrored() {
+      reads += 1;
+      if (reads < analyzeAt) return;
+      analyzeAt += Math.min(reads, maxAnalysisReads);
+      void analysis.kick();
+    },
     async stop() {
       stopping.abort();
       await Promise.all([reparsing, ...loops.map((loop) => loop.stop())]);

@@ -112,7 +112,9 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     onCallsGone: unproveHours,
     onRead(kind, outcome, seconds) {
       metrics.targetRead(kind, outcome, seconds);
-      if (outcome === 'mirrored') rules.kick();
+      if (outcome !== 'mirrored') return;
+      rules.kick();
+      maintenance.mirrored();
     },
   });
   const closing = new AbortController();

@@ -143,9 +143,8 @@ export async function query<Row>(db: Database | Transaction, ...statement: State
 }
 
 /**
- * Like {@link query}, but parsed once per connection. For statements that every read or event runs. The text must not
- * vary. It is still planned each time (`plan_cache_mode` of our sessions), because a plan made for an empty table would
- * scan the table forever.
+ * Like {@link query}, but parsed once per connection, and after some runs planned once per ANALYZE. For statements that
+ * every read or event runs. The text must not vary.
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);
@@ -218,6 +217,12 @@ export function relation<Row, Column extends string>(
   );
 }
 
+/**
+ * No limit, but Postgres plans for a tenth of the hundred rows that it expects of a function. So it looks up rows by
+ * their keys instead of scanning a table, also while the table is small or empty.
+ */
+const aFewRows = sql`limit (select 1000000000)`;
+
 /** A relation from a JSON array of objects, with their keys as columns. */
 export function relationOf(
   json: RawBuilder<unknown>,
@@ -230,10 +235,21 @@ export function relationOf(
       .map(([column, type]) => `${column} ${type}`)
       .join(', '),
   );
-  if (ordinality === undefined) return sql`json_to_recordset(${json}::json) as ${sql.raw(name)} (${columns})`;
+  const alias = sql.raw(name);
   const names = sql.raw([...Object.keys(types), ordinality].join(', '));
-  return sql`rows from (json_to_recordset(${json}::json) as (${columns})) with ordinality as ${sql.raw(name)} (${names})`;
+  const rows =
+    ordinality === undefined
+      ? sql`json_to_recordset(${json}::json) as ${alias} (${columns})`
+      : sql`rows from (json_to_recordset(${json}::json) as (${columns})) with ordinality as ${alias} (${names})`;
+  return sql`(select * from ${rows} ${aFewRows}) as ${alias}`;
 }
+
+/**
+ * A value of a hot statement that Postgres plans without looking at it: a plan for each value would often seem cheaper
+ * than the prepared one, and cost a multiple of the statement.
+ */
+export const unseen = (value: string | readonly string[]) =>
+  typeof value === 'string' ? sql`(select ${value}::text)` : sql`(select ${value}::text[])::text[]`;
 
 const deadlock = '40P01';
 const serializationFailure = '40001';

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
+import { type Database, inTransaction, query, relation, sql, type Transaction, unseen } from '../db/database.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { extract } from '../webhooks/extract.ts';
 import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
@@ -46,6 +46,21 @@ export async function findDelivery(db: Database, id: string): Promise<StoredDeli
     sql<StoredDelivery>`select ${columns} from ops.deliveries d where delivery_id = ${id}`,
   );
   return found;
+}
+
+/** How many deliveries of one target are searched, and how many that name several. In a burst, later reads find the rest. */
+const maxSearched = sql.raw('500');
+
+/** SQL: the deliveries of the last seconds that point at a target, newest first where there are too many. */
+export function deliveriesOf(target: Target, seconds: number): RawBuilder<unknown> {
+  const newest = (condition: RawBuilder<unknown>) => sql`(select received_at, event_type, claimed_type, targets, named
+    from ops.deliveries where ${condition} and received_at > now() - ${seconds} * interval '1 second'
+    order by delivery_id desc limit ${maxSearched})`;
+  const id = targetId(target);
+  return sql`(
+    ${newest(sql`cardinality(targets) = 1 and targets[1] = ${unseen(id)}`)}
+    union all select * from ${newest(sql`cardinality(targets) > 1`)} batches where ${id} = any(targets)
+  )`;
 }
 
 /** Limits of one transaction. A delivery larger than `maxBatchBytes` gets its own. */

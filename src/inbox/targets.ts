@@ -110,6 +110,9 @@ export function earliestRead(state = 't.state'): string {
  * are locked in the order of their keys, so that concurrent batches can't deadlock.
  */
 export function markingDirty(): string {
+  // `limit 1` makes each a lookup by key, also in a plan for the empty table.
+  const targetOf = (row: string) =>
+    `left join lateral (select * from ops.sync_targets t where t.kind = ${row}.kind and t.key = ${row}.key limit 1) t on true`;
   const isClean = 't.dirty_version = t.clean_version';
   const wanted = `greatest(excluded.due_at, ${earliestRead()})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
@@ -119,7 +122,7 @@ export function markingDirty(): string {
   return `
     changed as (
       select h.kind, h.key, h.after_seconds, h.delivery_id, r.priority, r.is_unconfirmed
-      from referenced h left join ops.sync_targets t using (kind, key)
+      from referenced h ${targetOf('h')}
       cross join lateral (select ${rank} as priority, ${isUnconfirmed} as is_unconfirmed) r
     ),
     marked as (
@@ -139,7 +142,7 @@ export function markingDirty(): string {
     ),
     due as (
       select m.kind, m.key, greatest(0, extract(epoch from m.due_at - now()) * 1000)::integer as after_ms
-      from marked m left join ops.sync_targets t using (kind, key)
+      from marked m ${targetOf('m')}
       where m.enqueued_at >= now() and m.enqueued_at is distinct from t.enqueued_at
     )`;
 }

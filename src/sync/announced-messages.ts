@@ -1,5 +1,6 @@
 import type { Message } from '../api-client/client.ts';
-import { type Database, hotQuery } from '../db/database.ts';
+import { type Database, hotQuery, sql } from '../db/database.ts';
+import { deliveriesOf } from '../inbox/stored-deliveries.ts';
 import { threadOf } from '../shared/thread.ts';
 import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
 
@@ -11,9 +12,6 @@ import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
 
 /** Seconds after an event at which a missing receipt is rechecked. */
 const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
-
-/** How many of the newest deliveries are searched. In a burst, the read of a later event finds the message. */
-const maxDeliveries = 500;
 
 /** Maximum remembered messages to which a thread was already read back. */
 const maxReadBack = 10_000;
@@ -67,31 +65,32 @@ const arrivalSeconds = 10;
 
 async function recentlyAnnounced(db: Database, key: string): Promise<readonly Announced[]> {
   const { line, number, participants } = threadOf(key);
-  return hotQuery<Announced>(
+  const group = participants.join(',');
+  const seconds = recheckDelaysAfterEvent.at(-1) ?? 0;
+  return hotQuery(
     db,
-    `with announced as (
+    sql<Announced>`with announced as (
        select message_id, max(at) as at from (
-         select substr(name, length($1) + 2)::bigint as message_id, received_at as at
-         from (
-           select received_at, named from ops.deliveries where received_at > now() - $3 * interval '1 second'
-           order by delivery_id desc limit $2
-         ) newest, unnest(named) name
-         where starts_with(name, $1 || ' ')
+         select split_part(name, ' ', 2)::bigint as message_id, received_at as at
+         from ${deliveriesOf({ kind: 'thread', key }, seconds)} d, unnest(named) name
+         where split_part(name, ' ', 1) = ${key}
          union all
          select message_id, settled_at from ops.sends
-         where line = $4 and number = $5 and $6 = '' and state = 'SENT' and linked_at is null and message_id is not null
+         where line = ${line} and number = ${number} and ${group} = '' and state = 'SENT' and linked_at is null
+           and message_id is not null and settled_at > now() - ${seconds} * interval '1 second'
        ) each
-       where at > now() - $3 * interval '1 second'
        group by 1
      )
      select a.message_id::text as id, a.at as "announcedAt", m.message_id is not null as "isHeld",
        coalesce(m.direction = 'out' and m.delivery_status is null, false) as "awaitsReceipt"
      from announced a
-     left join warehouse.sms_conversations c on c.line = $4 and c.number = $5 and c.participants_key = $6
-     left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = a.message_id
+     left join lateral (
+       select m.* from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+       where c.line = ${line} and c.number = ${number} and c.participants_key = ${group} and m.message_id = a.message_id
+       limit 1
+     ) m on true
      where m.message_id is null
        or ((m.fetched_at < a.at or m.direction = 'out' and m.delivery_status is null)
-         and m.first_seen_at < a.at - interval '${arrivalSeconds} seconds')`,
-    [key, maxDeliveries, recheckDelaysAfterEvent.at(-1), line, number, participants.join(',')],
+         and m.first_seen_at < a.at - interval '${sql.raw(String(arrivalSeconds))} seconds')`,
   );
 }

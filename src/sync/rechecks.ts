@@ -1,6 +1,7 @@
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, hotQuery, query, sql } from '../db/database.ts';
 import type { Claim } from '../inbox/claims.ts';
-import { type Target, targetId } from '../inbox/targets.ts';
+import { deliveriesOf } from '../inbox/stored-deliveries.ts';
+import type { Target } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
 import { threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/held-calls.ts';
@@ -38,30 +39,19 @@ export function soonest(waits: readonly (number | undefined)[]): number | undefi
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-interface DeliveryFilter {
-  /** How many of the newest deliveries are searched. */
-  readonly limit: number;
-  readonly maxAgeSeconds: number;
-  /** Deliveries of this type don't count. */
-  readonly except?: EventType;
-}
-
-/** When a delivery last referred to a target; undefined when no recent one did. */
+/** When a delivery last referred to a target; undefined when no recent one did. Deliveries of type `except` don't count. */
 async function lastDelivery(
   db: Database,
   target: Target,
-  { limit, maxAgeSeconds, except }: DeliveryFilter,
+  maxAgeSeconds: number,
   now: Date,
+  except?: EventType,
 ): Promise<Date | undefined> {
-  const isCounted = except ? sql`and ${except} is distinct from coalesce(claimed_type, event_type)` : sql``;
-  const [found] = await query(
+  const [found] = await hotQuery(
     db,
     sql<{ seconds: number | null }>`select extract(epoch from now() - max(received_at))::float8 as seconds
-     from (
-       select received_at, targets, event_type, claimed_type from ops.deliveries
-       where received_at > now() - ${maxAgeSeconds} * interval '1 second' order by delivery_id desc limit ${limit}
-     ) newest
-     where ${targetId(target)} = any(targets) ${isCounted}`,
+     from ${deliveriesOf(target, maxAgeSeconds)} d
+     where coalesce(claimed_type, event_type) is distinct from ${except ?? 'none'}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }
@@ -72,19 +62,17 @@ async function lastDelivery(
  */
 export async function untilEndRecheck(db: Database, callId: string, now: Date): Promise<number | undefined> {
   const delays = recheckDelaysAfterEvent;
-  const filter = { limit: 500, maxAgeSeconds: delays.at(-1) ?? 0, except: 'AccountRealTimeCalls' } as const;
-  const announcedAt = await lastDelivery(db, { kind: 'call', key: callId }, filter, now);
+  const call = { kind: 'call', key: callId } as const;
+  const announcedAt = await lastDelivery(db, call, delays.at(-1) ?? 0, now, 'AccountRealTimeCalls');
   return announcedAt && nextRecheck(delays, announcedAt, now);
 }
-
-const recentThreadEvents = { limit: 10_000, maxAgeSeconds: missingThreadSeconds };
 
 /**
  * Seconds until an empty thread is rechecked, once after each event that referred to it: the API may lag behind the
  * event by more than the spaced reads. Undefined without a recent event.
  */
 export async function untilMissingThreadRecheck(db: Database, key: string, now: Date): Promise<number | undefined> {
-  const announcedAt = await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, now);
+  const announcedAt = await lastDelivery(db, { kind: 'thread', key }, missingThreadSeconds, now);
   return announcedAt && nextRecheck([missingThreadSeconds], announcedAt, now);
 }
 
@@ -102,7 +90,7 @@ export async function isOnlyCandidate(db: Database, key: string): Promise<boolea
          and dispatched_at > now() - ${missingThreadSeconds} * interval '1 second')`,
   );
   if (candidates.length === 0) return false;
-  return (await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, new Date())) === undefined;
+  return (await lastDelivery(db, { kind: 'thread', key }, missingThreadSeconds, new Date())) === undefined;
 }
 
 /** Seconds after the first refusal at which a target is read again. Later it's read once a day, or less often. */

@@ -1,4 +1,4 @@
-import { ChangedMeanwhile, type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
+import { ChangedMeanwhile, type Database, hotQuery, sql, type Transaction, unseen } from '../db/database.ts';
 import type { CallColumns, LegColumns, UserAt } from './call-facts.ts';
 
 /** A row of a table by column name, as in JSON: times are strings. */
@@ -50,12 +50,12 @@ export async function holdCalls(
     tx,
     sql<{ held: (HeldRow & { isSeen: boolean | null })[]; endpoints: Endpoint[]; lines: string[] }>`
       with named as materialized (
-        select unnest(${endpoints}::text[]) as endpoint
+        select unnest(${unseen(endpoints)}) as endpoint
         union
-        select unnest(array[caller_number, called_number]) from warehouse.calls where call_id = any(${callIds})
+        select unnest(array[caller_number, called_number]) from warehouse.calls where call_id = any(${unseen(callIds)})
         union
         -- Each call by itself: before the first ANALYZE, the legs of many calls are taken for most of the table.
-        select unnest(array[caller_number, called_number]) from unnest(${callIds}::text[]) id cross join lateral
+        select unnest(array[caller_number, called_number]) from unnest(${unseen(callIds)}) id cross join lateral
           (select caller_number, called_number from warehouse.call_legs l where l.call_id = id offset 0) l
       )
       select
@@ -67,7 +67,7 @@ export async function holdCalls(
             'attributions', (select coalesce(json_agg(json_build_object('kind', a.kind, 'endpoint', a.endpoint, 'role', a.role,
                 'source', a.source, 'started_at', a.started_at, 'user_id', a.user_id::text, 'talk_seconds', a.talk_seconds)), '[]')
               from warehouse.call_attributions a where a.call_id = c.call_id))), '[]')
-          from (select *, xmin as version from warehouse.calls where call_id = any(${callIds}) order by call_id for update) c) as held,
+          from (select *, xmin as version from warehouse.calls where call_id = any(${unseen(callIds)}) order by call_id for update) c) as held,
         (select coalesce(json_agg(json_build_object('endpoint', e.endpoint, 'kind', e.kind, 'user_id', e.user_id::text,
             'valid_from', e.valid_from, 'valid_to', e.valid_to)), '[]')
           from named join warehouse.user_endpoints e using (endpoint)) as endpoints,
