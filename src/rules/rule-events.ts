@@ -9,10 +9,12 @@ import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
 
 /* ops.rule_events is the outbox of the mirror for rules: a write that mirrors a text or call inserts its trigger. */
 
+// A scalar subquery is a lookup by key for each event; an EXISTS could be planned as a hash of the whole table.
+
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
-const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
-  select from warehouse.transcripts t join warehouse.calls c using (call_id)
-  where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
+const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and (
+  select true from warehouse.transcripts t join warehouse.calls c using (call_id)
+  where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null) is null)`;
 
 const isDue = sql`due_at <= now()`;
 
@@ -25,8 +27,8 @@ const maxCallWait = sql`interval '1 minute'`;
 const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait})`;
 
 /** The service can list the legs of a call late. Until then it's unknown how far an unanswered caller came. */
-const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
-  select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
+const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and (
+  select true from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0) is not null)`;
 
 /**
  * The second in the id of a call, as a text that sorts like a number: an id of another format must not cause an error.

@@ -1,4 +1,4 @@
-import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { hotQuery, relation, sql, type Transaction, unseen } from '../db/database.ts';
 import { isExpired } from './expiry.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type ArtefactState, type HeldCalls, heldCallOf, holdCalls, type JsonRow, momentOf } from './held-calls.ts';
@@ -96,9 +96,7 @@ async function recordReads(
   const table = sql.table(`warehouse.${kind}`);
   const count = sql.ref(kind === 'recordings' ? 'recording_count' : 'transcript_count');
   const complete = reads.filter(({ isComplete }) => isComplete);
-  const deleted = await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete, {
-    call_id: ['text', ({ callId }) => callId],
-  });
+  const deleted = await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete);
   await hotQuery(
     tx,
     sql`
@@ -111,7 +109,7 @@ async function recordReads(
         fetched_at: ['timestamptz', (each) => each.read.fetchedAt],
         state: 'text',
       })}
-      where c.call_id = r.call_id`,
+      where c.call_id = any(${unseen(reads.map(({ callId }) => callId))}) and c.call_id = r.call_id`,
   );
   return deleted.map(({ call_id }) => String(call_id));
 }

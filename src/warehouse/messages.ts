@@ -1,5 +1,5 @@
 import type { Message } from '../api-client/client.ts';
-import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { hotQuery, relation, sql, type Transaction, unseen } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
 import { isExpired } from './expiry.ts';
 import { extrasOf } from './extra.ts';
@@ -124,7 +124,8 @@ async function markUnlisted(tx: Transaction, threads: readonly ConversationRead[
       update warehouse.sms_messages t
       set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now(), fetch_seq = r.fetch_seq
       from ${relation('r', threads, { conversation_id: ['bigint', (each) => each.conversationId], fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
-      where t.conversation_id = r.conversation_id and t.fetch_seq < r.fetch_seq and t.deleted_at is null
+      where t.conversation_id = any(${unseen(threads.map((each) => each.conversationId))}::bigint[])
+        and t.conversation_id = r.conversation_id and t.fetch_seq < r.fetch_seq and t.deleted_at is null
         and (t.conversation_id, t.message_id) not in (
           select conversation_id, message_id
           from ${relation('l', listed, { conversation_id: ['bigint', (each) => each.conversationId], message_id: ['bigint', ({ id }) => id] })})

@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto';
 import type { RawBuilder } from 'kysely';
-import { type Database, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
+import { type Database, hotQuery, relation, relationOf, sql, type Transaction, unseen } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 
 /** The Postgres types of mirrored columns, and the JavaScript types of their values. */
@@ -116,29 +116,22 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
   return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
 }
 
-/**
- * Marks rows deleted that reads didn't find, unless a later read wrote them. `key` takes the key columns from `gone`.
- */
-export function markDeleted<Gone extends { readonly read: Provenance }>(
+/** Marks the rows of calls deleted that reads didn't find, unless a later read wrote them. */
+export async function markDeleted(
   tx: Transaction,
   table: string,
   reason: string,
-  gone: readonly Gone[],
-  key: Readonly<Record<string, readonly ['text' | 'bigint', (each: Gone) => unknown]>>,
+  gone: readonly { readonly callId: string; readonly read: Provenance }[],
 ): Promise<Record<string, unknown>[]> {
-  if (gone.length === 0) return Promise.resolve([]);
-  const isSame = sql.raw(
-    Object.keys(key)
-      .map((column) => `t.${column} = g.${column}`)
-      .join(' and '),
-  );
+  if (gone.length === 0) return [];
   return hotQuery<Record<string, unknown>>(
     tx,
     sql`
       update ${sql.table(table)} t
       set deleted_at = now(), deleted_reason = ${reason}, changed_at = now(), fetch_seq = g.fetch_seq
-      from ${relation('g', gone, { ...key, fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
-      where ${isSame} and t.fetch_seq < g.fetch_seq and t.deleted_at is null
+      from ${relation('g', gone, { call_id: ['text', ({ callId }) => callId], fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
+      where t.call_id = any(${unseen(gone.map(({ callId }) => callId))}) and t.call_id = g.call_id and t.fetch_seq < g.fetch_seq
+        and t.deleted_at is null
       returning t.*`,
   );
 }

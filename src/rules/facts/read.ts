@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
 import { hasTalkedSince } from '../../ledger/talks.ts';
 import type { Pair } from '../../shared/thread.ts';
@@ -148,6 +149,10 @@ const callColumns =
 const withConversation = sql.raw(`left join warehouse.sms_conversations c
   on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`);
 
+/** `limit 1` makes it a lookup by key, also in a plan for an empty table. */
+const callOf = (id: RawBuilder<unknown>) =>
+  sql`cross join lateral (select * from warehouse.calls c where c.call_id = ${id} limit 1) call`;
+
 type Keys = ReturnType<typeof relation>;
 
 /** A text with the facts of `message`, from the text with this alias. */
@@ -159,8 +164,10 @@ const textSubject = (keys: Keys, message: 'm' | 'theirs', joined = sql``) => {
       coalesce(${column('is_reaction')}, false) as "message.is_reaction",
       coalesce(${column('media_count')}, 0) as "message.media_count", ${column('sent_at')} as "message.sent_at"
     from ${keys}
-    join warehouse.sms_messages m
-      on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
+    cross join lateral (
+      select * from warehouse.sms_messages m
+      where m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint limit 1
+    ) m
     join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
     ${joined}
     where m.deleted_at is null and m.sent_at is not null`;
@@ -178,7 +185,7 @@ const subjectStatements = {
   idle: (keys: Keys) => textSubject(keys, 'theirs', withTheirLast),
   call: (keys: Keys) => sql<SubjectRow>`
     select k.key, ${callColumns} from ${keys}
-    join warehouse.calls call on call.call_id = k.key ${withConversation}
+    ${callOf(sql`k.key`)} ${withConversation}
     where call.deleted_at is null and call.ended_at is not null`,
   transcript: (keys: Keys) => sql<SubjectRow>`
     select k.key, ${callColumns},
@@ -188,8 +195,8 @@ const subjectStatements = {
       coalesce(t.is_urgent_action_required, false) as "transcript.is_urgent",
       coalesce(nullif(t.urgent_action_required_note, ''), nullif(t.action_required_note, '')) as "transcript.action_note"
     from ${keys}
-    join warehouse.transcripts t on t.transcript_id = k.key::bigint
-    join warehouse.calls call on call.call_id = t.call_id ${withConversation}
+    cross join lateral (select * from warehouse.transcripts t where t.transcript_id = k.key::bigint limit 1) t
+    ${callOf(sql`t.call_id`)} ${withConversation}
     left join warehouse.transcript_bodies b on b.transcript_id = t.transcript_id
     where t.deleted_at is null and call.ended_at > t.first_seen_at - interval '1 day'`,
 } as const;
@@ -252,7 +259,7 @@ async function readSurroundings(
         })} as "contact.talked_since"
       from ${subjects}
       left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
-      left join warehouse.calls own on own.call_id = s.call_id
+      left join lateral (select * from warehouse.calls c where c.call_id = s.call_id limit 1) own on true
       left join warehouse.contacts contact on contact.number = warehouse.contact_number(s.number)
       cross join lateral (
         -- A past trigger could be evaluated once it was mirrored, which a back-fill can have done long after.

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { createStoryWorld } from './world.ts';
+
+const world = await createStoryWorld({ mode: 'dry-run' });
+
+/** Tables that stay small, or whose few waiting rows are asked for all at once. */
+const small = new Set([
+  'rule_events',
+  'rule_versions',
+  'parked_kinds',
+  'locks',
+  'account',
+  'send_control',
+  'subscription_watch',
+  'processes',
+  'last_report',
+  'erasures',
+  'erasures_state',
+  'erasure_salt',
+  'sms_lines',
+  'user_endpoints',
+  'users',
+]);
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+/** The scans of a plan that grow with their table. */
+function growingScans(plan: Plan, partial: ReadonlySet<string>): string[] {
+  const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', 'Index Cond': condition } = plan;
+  const isScan = type === 'Seq Scan' || (/^Index(?: Only)? Scan$/.test(type) && condition === undefined);
+  const grows = isScan && !small.has(table) && !partial.has(index);
+  return [
+    ...(grows ? [`${type} on ${table}`] : []),
+    ...(plan.Plans ?? []).flatMap((each) => growingScans(each, partial)),
+  ];
+}
+
+test('no prepared statement keeps a plan that scans a table, though the tables were empty', async () => {
+  await world.rules(`
+rules:
+  - name: answer
+    on: message_received
+    do: [{ reply: 'We call back' }]
+  - name: missed
+    on: call_missed
+    do: [{ reply: 'Sorry' }]`);
+  for (let at = 0; at < 7; at += 1) {
+    await world.text(`1718555010${at}`, 'Hello');
+    await world.sandbox.emit.call({ status: 'missed' });
+    await world.sandbox.emit.call({ status: 'answered', recorded: true, recordingAfterMs: 0 });
+    await world.quiet();
+  }
+  await world.pass('2m');
+  const { pool } = world.context.database;
+  const partial = await world.query<{ name: string }>(
+    'select indexrelid::regclass::text as name from pg_index where indpred is not null',
+  );
+  const few = new Set(partial.map(({ name }) => name.split('.').at(-1) ?? name));
+  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
+  const found = new Map<string, string[]>();
+  for (const client of clients) {
+    await client.query('set plan_cache_mode = force_generic_plan');
+    const { rows } = await client.query<{ name: string; statement: string; count: number }>(
+      'select name, statement, cardinality(parameter_types) as count from pg_prepared_statements',
+    );
+    for (const { name, statement, count } of rows) {
+      const given = Array.from({ length: count }, () => 'null').join();
+      const { rows: plans } = await client.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
+        `explain (format json) execute "${name}"${count > 0 ? `(${given})` : ''}`,
+      );
+      found.set(statement, growingScans(plans[0]?.['QUERY PLAN'][0]?.Plan as Plan, few));
+    }
+    client.release(true);
+  }
+  expect(found.size).toBeGreaterThan(20);
+  expect([...found].filter(([, scans]) => scans.length > 0)).toEqual([]);
+});
