@@ -3,9 +3,16 @@ import { createStoryWorld } from './world.ts';
 
 const world = await createStoryWorld({ mode: 'dry-run' });
 
-/** Tables that stay small, or whose few waiting rows are asked for all at once. */
+/** Tables that stay small, and those of waiting rows, which are asked for the first ones or whether there is any. */
 const small = new Set([
   'rule_events',
+  'rule_tallies',
+  'rollup_markers',
+  'rollup_troubles',
+  'send_markers',
+  'rollup_state',
+  'outcome_state',
+  'params',
   'rule_versions',
   'parked_kinds',
   'locks',
