@@ -10,8 +10,8 @@ import { beat } from '../src/shared/beat.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type Loop, startLoop } from '../src/shared/loop.ts';
 
-/** Milliseconds between two questions while something is due, and the longest wait for what will be due. */
-const [busyMs, idleMs] = [1_000, 3_000];
+/** Milliseconds between two questions while something happens, and otherwise the longest wait. */
+const [busyMs, idleMs] = [1_000, 5_000];
 /** Milliseconds between two questions for `Waiting`: these take longer when Postgres can't remove dead rows. */
 const waitingMs = 5_000;
 
@@ -22,6 +22,8 @@ export type Wake = Readonly<Record<'reads' | 'events' | 'steps' | 'sends', () =>
 export type Waiting = Readonly<Record<'rollups' | 'outcomes' | 'calls' | 'texts', boolean>>;
 
 export interface DueWork extends Pick<Loop, 'stop'> {
+  /** Asks within a second: something was read, so something else may be due soon. */
+  soon(): void;
   /** As of some seconds ago. */
   readonly waiting: Waiting;
 }
@@ -37,13 +39,13 @@ const ranks = [...Object.values(priorities), ...Object.values(unconfirmed)];
 
 /**
  * Asks Postgres what is due, and wakes the loops for it: an idle worker makes one query instead of one for each loop.
- * It asks again when the next thing is due. What nobody planned is noticed within seconds: an approval on a page, other
- * rules, a lost job.
+ * It asks again when the next thing is due. What another process begins is noticed within five seconds: an approval on
+ * a page, other rules, a lost job.
  */
 export function startDueWork(db: Database, log: Log, wake: Wake): DueWork {
   let inForce: string | null = null;
   let waitMs = busyMs;
-  let askedAt = Number.NEGATIVE_INFINITY;
+  let askedAllAt = Number.NEGATIVE_INFINITY;
   let waiting: Waiting = { rollups: true, outcomes: true, calls: true, texts: true };
   const loop = startLoop({
     name: 'Looking for due work',
@@ -51,7 +53,7 @@ export function startDueWork(db: Database, log: Log, wake: Wake): DueWork {
     log,
     async job() {
       waitMs = busyMs;
-      const asksAll = beat.now() - askedAt >= beat.ms(waitingMs);
+      const asksAll = beat.now() - askedAllAt >= beat.ms(waitingMs);
       const [due] = await hotQuery<Due>(
         db,
         sql`with even as (${recordEven} and ${asksAll}::boolean returning 1),
@@ -73,12 +75,12 @@ export function startDueWork(db: Database, log: Log, wake: Wake): DueWork {
       );
       if (!due) return;
       if (due.waiting) {
-        askedAt = beat.now();
+        askedAllAt = beat.now();
         waiting = due.waiting;
       }
       const isAny = Object.keys(wake).some((what) => due[what as keyof Wake]);
       // A timer may fire slightly before the clock of Postgres reaches the time.
-      if (!isAny) waitMs = Math.min(idleMs, Math.max(0, due.nextMs ?? idleMs) + 10);
+      if (!isAny) waitMs = Math.min(idleMs, Math.max(busyMs, (due.nextMs ?? idleMs) + 10));
       for (const [what, begin] of Object.entries(wake)) if (due[what as keyof Wake]) begin();
       if (due.version !== inForce) wake.events();
       inForce = due.version;
@@ -86,6 +88,7 @@ export function startDueWork(db: Database, log: Log, wake: Wake): DueWork {
   });
   return {
     stop: loop.stop,
+    soon: () => loop.within(busyMs),
     get waiting() {
       return waiting;
     },

@@ -15,7 +15,7 @@ export interface SendWork {
 }
 
 /** Milliseconds between two checks of sends in progress, and without any. `workers/due-work.ts` notices a new one. */
-const [everyMs, idleMs] = [5_000, 60_000];
+const [everyMs, idleMs] = [5_000, 300_000];
 
 /** Sends that one process advances at the same time. */
 const atATime = 4;

@@ -112,6 +112,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     onCallsGone: unproveHours,
     onRead(kind, outcome, seconds) {
       metrics.targetRead(kind, outcome, seconds);
+      dueWork.soon();
       if (outcome !== 'mirrored') return;
       rules.kick();
       maintenance.mirrored();

@@ -51,8 +51,9 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
 
   async function sweep(signal: AbortSignal): Promise<void> {
     await floor?.raise();
-    // Usually no target is overdue: one statement tells.
-    if (!(await isAnyOverdue(db, allKinds, overdue))) return;
+    // Usually none or a few targets are overdue: one statement tells.
+    const isOverdueIn = await peek(db, allKinds, overdue);
+    if (!isOverdueIn) return;
     const isHeldBack = await isStrained(db);
     for (const [queue, reading] of inHand) {
       const { reads } = queueSettings[queue];
@@ -63,6 +64,7 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
       ] as const) {
         if (signal.aborted || reading.size >= most) continue;
         const kinds = kindsOfQueues.get(queue) ?? [];
+        if (!isOverdueIn(kinds, priority)) continue;
         for (const target of await markOverdue(db, kinds, priority, most - reading.size, overdue)) {
           begin(target, reading, reads);
         }
@@ -101,14 +103,21 @@ const isOverdue = () =>
 
 type Overdue = (priority: Priority) => RawBuilder<unknown>;
 
-async function isAnyOverdue(db: Database, kinds: readonly TargetKind[], overdue: Overdue): Promise<boolean> {
-  const isAny = (priority: Priority) =>
-    sql`exists (select from ops.sync_targets where kind = any(${kinds}) and ${overdue(priority)})`;
-  const [row] = await query(
+const maxPeeked = 20;
+
+/** Whether targets of some kinds may be overdue; undefined if none are. */
+async function peek(db: Database, kinds: readonly TargetKind[], overdue: Overdue) {
+  const some = (priority: Priority) => sql`(select kind, priority from ops.sync_targets
+    where kind = any(${kinds}) and ${overdue(priority)} limit ${sql.lit(maxPeeked)})`;
+  const rows = await query(
     db,
-    sql<{ is_any: boolean }>`select ${isAny(priorities.live)} or ${isAny(priorities.history)} as is_any`,
+    sql<Pick<Target, 'kind'> & { priority: Priority }>`${some(priorities.live)} union all ${some(priorities.history)}`,
   );
-  return row?.is_any === true;
+  if (rows.length === 0) return undefined;
+  return (among: readonly TargetKind[], priority: Priority) => {
+    const ofPriority = rows.filter((row) => row.priority === priority);
+    return ofPriority.length === maxPeeked || ofPriority.some(({ kind }) => among.includes(kind));
+  };
 }
 
 /** Whether a live or history read has been due for longer than this: the workers can't keep up. */

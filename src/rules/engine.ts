@@ -28,12 +28,14 @@ export interface RulesEngineOptions extends ActionContext {
 }
 
 /** Milliseconds between two rounds without a notification: for events, and for actions that may wait for a reply. */
-const [eventsEveryMs, actionsEveryMs] = [60_000, 30_000];
+const [eventsEveryMs, actionsEveryMs] = [300_000, 30_000];
+/** Milliseconds until another try to apply rules that came into force. */
+const retryMs = 30_000;
 
 /** Milliseconds between two searches for idle threads: a sixtieth of the shortest wait, within limits. */
 function idleThreadsEveryMs(set: RuleSet | undefined | null): number {
   const waits = set?.rules.flatMap(({ idle }) => idle?.seconds ?? []) ?? [];
-  return Math.max(15_000, Math.min(60_000, ...waits.map((seconds) => (seconds * 1_000) / 60)));
+  return Math.max(15_000, Math.min(300_000, ...waits.map((seconds) => (seconds * 1_000) / 60)));
 }
 
 /** Milliseconds between two rounds without a wait: a busy mirror fills the next batch during the pause. */
@@ -45,7 +47,7 @@ const forgetEveryMs = 3_600_000;
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, mode, timeZone } = options;
   const loop = (name: string, everyMs: LoopOptions['everyMs'], job: (signal: AbortSignal) => Promise<unknown>) =>
-    startLoop({ name, everyMs, log, job, restMs });
+    startLoop({ name, everyMs, log, job, restMs, retryAfterMs: () => retryMs });
 
   await applyRulesFile(db, options, log);
   const rules = createRulesReader(timeZone, log);

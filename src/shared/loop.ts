@@ -7,6 +7,8 @@ export interface Loop {
    * rejects. Does nothing after `stop`.
    */
   kick(): Promise<void>;
+  /** Shortens the wait for the next round to so many milliseconds. */
+  within(ms: number): void;
   /** Aborts the signal of the running round and waits until it ends. */
   stop(): Promise<void>;
 }
@@ -35,7 +37,14 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   let isWanted = false;
   let running: Promise<void> | undefined;
   const waitMs = () => (typeof everyMs === 'number' ? everyMs : everyMs());
-  let cancel = beat.after(waitMs(), kick, name);
+  let startsAt = 0;
+  let cancel = () => {};
+  wait(waitMs());
+
+  function wait(ms: number): void {
+    startsAt = beat.now() + ms;
+    cancel = beat.after(ms, kick, name);
+  }
 
   async function round(): Promise<void> {
     try {
@@ -59,7 +68,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
     }
     running = undefined;
     if (signal.aborted) return;
-    cancel = beat.after(failures > 0 && retryAfterMs ? retryAfterMs(failures) : waitMs(), kick, name);
+    wait(failures > 0 && retryAfterMs ? retryAfterMs(failures) : waitMs());
   }
 
   function kick(): Promise<void> {
@@ -71,6 +80,11 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
 
   return {
     kick,
+    within(ms) {
+      if (running || signal.aborted || startsAt <= beat.now() + ms) return;
+      cancel();
+      wait(ms);
+    },
     async stop() {
       stopping.abort();
       cancel();

@@ -14,11 +14,8 @@ import { momentOf } from '../warehouse/held-calls.ts';
 /** Seconds after the end of a call at which its recordings and transcripts are rechecked. Some never appear. */
 export const recheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
-/**
- * Seconds between two reads of a list. Only this request uses the scope of the lines, so a minute shows a revoked
- * scope.
- */
-export const directoryEverySeconds = 60;
+/** Seconds between two reads of a list. Only this request uses the scope of the lines, so it shows a revoked scope. */
+export const directoryEverySeconds = 300;
 
 /** Seconds after an event at which its target is rechecked while it is missing. */
 export const recheckDelaysAfterEvent: readonly number[] = [1, 3, 10, 60, 300];

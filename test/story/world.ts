@@ -136,7 +136,7 @@ export async function createStoryWorld(options: StoryOptions = {}) {
       }
       if (next > Date.now()) await moveTo(next + 1);
       // What is due is begun by the loop that looks for it. A job that came too early is left to the sweep.
-      else await beat.run(3_000);
+      else await beat.run(5_000);
       if (turn % 8 === 0 && next <= Date.now()) await moveTo(Date.now() + 6_000);
     }
     const due = await asks.query(`select * from (${dues}) d order by 1 limit 5`);

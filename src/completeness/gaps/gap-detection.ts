@@ -79,9 +79,16 @@ export function createGapDetection(deps: GapDetectionDeps) {
     async round(signal?: AbortSignal): Promise<void> {
       await searchGaps(signal);
       if (signal?.aborted) return;
-      const max = (await polledReads()) ?? maxSettledRereads;
-      notify(await retryDeadlock(() => rereadSettled(db, max)));
-      if (signal?.aborted) return;
+      const [waiting] = await query(
+        db,
+        sql<{ settled: boolean; candidates: boolean }>`select exists (${settledThreads}) as settled,
+          exists (select from ops.thread_candidates where probed_at is null) as candidates`,
+      );
+      if (waiting?.settled) {
+        const max = (await polledReads()) ?? maxSettledRereads;
+        notify(await retryDeadlock(() => rereadSettled(db, max)));
+      }
+      if (signal?.aborted || !waiting?.candidates) return;
       notify((await retryDeadlock(() => probe(db, probesPerRound))).due);
     },
     /** Compares the unread counts of all lines with the mirror, unless they are polled. */
@@ -110,6 +117,14 @@ async function rereadNewest(db: Database): Promise<DueTarget[]> {
 const rereadAfterDays = [1, 7] as const;
 const maxSettledRereads = 200;
 
+/** The threads that {@link rereadSettled} schedules. */
+const settledThreads = sql`select conversation_id from warehouse.sms_conversations
+  where deleted_at is null and not is_reread_owed
+    and changed_at > now() - ${Math.max(...rereadAfterDays) * 2}::integer * interval '1 day'
+    and exists (select from unnest(${rereadAfterDays}::integer[]) d
+      where changed_at + d * interval '1 day' <= now()
+        and coalesce(complete_read_at, '-infinity') < changed_at + d * interval '1 day')`;
+
 /**
  * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so
  * it misses late receipts and deletions of older ones.
@@ -119,15 +134,7 @@ function rereadSettled(db: Database, max: number): Promise<DueTarget[]> {
     const threads = await query(
       tx,
       sql<Thread>`update warehouse.sms_conversations c set is_reread_owed = true
-       from (
-         select conversation_id from warehouse.sms_conversations
-         where deleted_at is null and not is_reread_owed
-           and changed_at > now() - ${Math.max(...rereadAfterDays) * 2}::integer * interval '1 day'
-           and exists (select from unnest(${rereadAfterDays}::integer[]) d
-             where changed_at + d * interval '1 day' <= now()
-               and coalesce(complete_read_at, '-infinity') < changed_at + d * interval '1 day')
-         order by changed_at limit ${max} for update skip locked
-       ) due
+       from (${settledThreads} order by changed_at limit ${max} for update skip locked) due
        where c.conversation_id = due.conversation_id
        returning ${threadColumns}`,
     );
