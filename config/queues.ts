@@ -24,7 +24,7 @@ export type WorkName = (typeof workNames)[number];
  */
 export const queueTiming = {
   lockDuration: 10_000,
-  stalledInterval: 30_000,
+  stalledInterval: 60_000,
   /**
    * How often an idle worker polls the store, in case a notification was lost. Whole seconds. A proxy may end a
    * connection to Redis on which nothing happens for a minute.
