@@ -11,7 +11,7 @@ import { claimAlert, claimWatch, recordFindings, recordTold } from './store.ts';
 /** Milliseconds between two evaluations of the health checks, and as long as they find nothing. */
 const [everyMs, quietMs] = [10_000, 20_000];
 /** How long a process keeps the lease to evaluate. If an evaluation takes longer, another process may run one too. */
-const leaseMs = 25_000;
+const leaseMs = 30_000;
 /** Milliseconds that messages in flight get when stopping. */
 const stopMs = 2_000;
 
