@@ -15,6 +15,10 @@ export const holdMs = 30_000;
  */
 const ownMistake = /^(?:42|22|23)...$/;
 
+/** The drivers' own errors are plain, so these come from our code. */
+const isFaultOfCode = (error: unknown) =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+
 export type Outages = ReturnType<typeof createOutages>;
 
 /**
@@ -31,7 +35,7 @@ export function createOutages({ settings, log }: Pick<Context, 'settings' | 'log
   /** Tells of this error of Postgres once such errors have lasted. */
   async function failed(error: unknown): Promise<void> {
     const code = String((error as { code?: unknown }).code ?? '');
-    if (ownMistake.test(code)) return;
+    if (ownMistake.test(code) || isFaultOfCode(error)) return;
     const { check, level, sentence, remedy } = outageOf(code);
     const found = { kind: 'began', check, level, sentence, remedy, endedAt: null, told: null } as const;
     outage ??= { alert: { ...found, alertId: randomUUID(), since: new Date() }, toldTo: new Set(), tries: 0 };

@@ -421,6 +421,18 @@ describe('an outage', () => {
     await watching({}, 'start', outages);
     await expect.poll(types).toEqual(bothTold);
   });
+
+  test('is not told of a fault of our own code, however often', async () => {
+    const outages = createOutages({ settings: settingsFor(database.url, targets()), log: captureLog().log });
+    await outages.failed(new TypeError('undefined is not a function'));
+    await sleep(700);
+    await outages.failed(new TypeError('undefined is not a function'));
+    expect(types()).toEqual([]);
+    await outages.failed(new Error('Connection terminated unexpectedly'));
+    await sleep(700);
+    await outages.failed(new Error('Connection terminated unexpectedly'));
+    expect(types()).toEqual(['alert.began']);
+  });
 });
 
 describe('trunkline notify', () => {
