@@ -47,10 +47,9 @@ export function startMaintenance(deps: {
 }) {
   const { inbox, log, dueWork, reconciler, gapDetection, polling, attribution, deliveryDays, retentionDays } = deps;
   const { db } = inbox;
-  const every = (everyMs: LoopOptions['everyMs'], name: string, job: LoopOptions['job']) =>
-    startLoop({ everyMs, name, job, log });
-  const when = (what: keyof Waiting, job: LoopOptions['job']) => async (signal: AbortSignal) =>
-    dueWork.waiting[what] && job(signal);
+  const every = (everyMs: LoopOptions['everyMs'], name: string, job: LoopOptions['job'], when?: keyof Waiting) =>
+    startLoop({ everyMs, name, log, job: async (signal) => (when && !dueWork.waiting[when]) || job(signal) });
+  const pollMs = () => (polling.isAnyUnannounced() ? pollEveryMs : announcedEveryMs);
   const retention = createRetention({ db, log, days: retentionDays });
   const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
   void removal.kick();
@@ -64,34 +63,14 @@ export function startMaintenance(deps: {
   );
   const loops = [
     removal,
-    every(
-      callsEveryMs,
-      'Comparing call history',
-      when('calls', (signal) => reconciler.round(signal)),
-    ),
-    every(
-      callsEveryMs,
-      'Searching gaps of texts',
-      when('texts', (signal) => gapDetection.searchGaps(signal)),
-    ),
+    every(callsEveryMs, 'Comparing call history', (signal) => reconciler.round(signal), 'calls'),
+    every(callsEveryMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal), 'texts'),
     every(textsEveryMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
     every(textsEveryMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
-    every(
-      () => (polling.isAnyUnannounced() ? pollEveryMs : announcedEveryMs),
-      'Polling calls and texts',
-      (signal) => polling.round(signal),
-    ),
+    every(pollMs, 'Polling calls and texts', (signal) => polling.round(signal)),
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
-    every(
-      rollupsEveryMs,
-      'Counting rule outcomes',
-      when('outcomes', (signal) => drainOutcomes(db, signal)),
-    ),
-    every(
-      rollupsEveryMs,
-      'Updating the rollups',
-      when('rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
-    ),
+    every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal), 'outcomes'),
+    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal), 'rollups'),
     analysis,
     every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, deliveryDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
