@@ -35,6 +35,7 @@ export async function mirrorPage(
   read: Provenance,
   { readPriority, readsMissingLegs = false, isWatched }: MirrorOptions,
 ): Promise<{ due: DueTarget[]; changed: number }> {
+  if (calls.length === 0) return { due: [], changed: 0 };
   for (let waitedMs = 0; waitedMs < maxWaitMs && (await areReadsWaiting(db)); waitedMs += waitMs) await sleep(waitMs);
   const all = calls.map((call) => ({ call, read }));
   return inTransaction(db, async (tx) => {
