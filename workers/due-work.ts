@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { hoursWait } from '../src/completeness/coverage/coverage.ts';
 import { gapsWait } from '../src/completeness/coverage/reconcile.ts';
 import { type Database, hotQuery, sql } from '../src/db/database.ts';
@@ -15,8 +16,11 @@ const [busyMs, idleMs] = [1_000, 5_000];
 /** Milliseconds between two questions for `Waiting`: these take longer when Postgres can't remove dead rows. */
 const waitingMs = 5_000;
 
-/** What to call when reads, steps of rules or sends are due, and when events wait or other rules came into force. */
-export type Wake = Readonly<Record<'reads' | 'events' | 'steps' | 'sends', () => void>>;
+/**
+ * What to call when reads, deferred reads, steps of rules or sends are due, and when events wait or other rules came
+ * into force.
+ */
+export type Wake = Readonly<Record<'reads' | 'deferred' | 'events' | 'steps' | 'sends', () => void>>;
 
 /** Work of maintenance that waits. */
 export type Waiting = Readonly<Record<'rollups' | 'outcomes' | 'calls' | 'texts', boolean>>;
@@ -34,6 +38,9 @@ type Due = Readonly<Record<keyof Wake, boolean>> & {
   readonly nextMs: number | null;
   readonly waiting: Waiting | null;
 };
+
+const isDueRead = (priority: RawBuilder<unknown>) => sql`exists (select from ops.sync_targets
+  where dirty_version > clean_version and priority ${priority} and due_at <= now() and claimed_until <= now())`;
 
 const ranks = [...Object.values(priorities), ...Object.values(unconfirmed)];
 
@@ -58,12 +65,13 @@ export function startDueWork(db: Database, log: Log, wake: Wake): DueWork {
         db,
         sql`with even as (${recordEven} and ${asksAll}::boolean returning 1),
         due as (select
-          exists (select from ops.sync_targets where dirty_version > clean_version and due_at <= now() and claimed_until <= now()) as reads,
+          ${isDueRead(sql`in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)})`)} as reads,
+          ${isDueRead(sql`>= ${sql.lit(unconfirmed.single)}`)} as deferred,
           exists (select from ops.rule_events where due_at <= now()) as events,
           exists (select from ops.rule_actions where state = 'waiting' and kind <> 'reply' and due_at <= now()) as steps,
           exists (select from ops.sends where ${isDueSend}) as sends)
         select due.*, (select version from ops.rule_versions v where ${isInForce}),
-          case when not (reads or events or steps or sends) then extract(epoch from least(
+          case when not (reads or deferred or events or steps or sends) then extract(epoch from least(
             (select min(at) from unnest(${sql.lit(`{${ranks}}`)}::smallint[]) rank, lateral (select min(due_at) as at from ops.sync_targets
               where dirty_version > clean_version and priority = rank and due_at > now()) t),
             (select min(due_at) from ops.rule_events),

@@ -27,7 +27,7 @@ import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { unannouncedStreams } from '../src/sync/subscriptions/store.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
-import { directoryKinds, wholeList } from '../src/warehouse/directory.ts';
+import { directoryKinds, isDirectory, wholeList } from '../src/warehouse/directory.ts';
 import { startDueWork } from './due-work.ts';
 import { startMaintenance } from './maintenance.ts';
 import { type SendWork, startSends } from './sends.ts';
@@ -113,7 +113,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     onRead(kind, outcome, seconds) {
       metrics.targetRead(kind, outcome, seconds);
       dueWork.soon();
-      if (outcome !== 'mirrored') return;
+      if (outcome !== 'mirrored' || isDirectory(kind)) return;
       rules.kick();
       maintenance.mirrored();
     },
@@ -138,10 +138,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   );
   const dueWork = track(
     startDueWork(db, log, {
-      reads() {
-        void sweep.kick();
-        void unconfirmed.kick();
-      },
+      reads: () => void sweep.kick(),
+      deferred: () => void unconfirmed.kick(),
       events: rules.kick,
       steps: rules.act,
       sends: () => sends?.kick(),

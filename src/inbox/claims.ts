@@ -137,7 +137,7 @@ export async function claimDue(
   max: number,
   floor?: DueFloor,
 ): Promise<Claim[]> {
-  return (await query(db, claimingDue(kinds, max, floor))).map(claimOf);
+  return (await hotQuery(db, claimingDue(kinds, max, floor))).map(claimOf);
 }
 
 /** The statement of {@link claimDue}. */
@@ -173,7 +173,7 @@ export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[
   const claims: Claim[] = [];
   for (const rank of [unconfirmed.single, unconfirmed.bulk]) {
     if (claims.length === max) break;
-    const rows = await query(db, claimingRanked(kinds, max - claims.length, rank, sql`true`, 'desc'));
+    const rows = await hotQuery(db, claimingRanked(kinds, max - claims.length, rank, sql`true`, 'desc'));
     claims.push(...rows.map(claimOf));
   }
   return claims;

@@ -54,12 +54,12 @@ const maxSearched = sql.raw('500');
 /** SQL: the deliveries of the last seconds that point at a target, newest first where there are too many. */
 export function deliveriesOf(target: Target, seconds: number): RawBuilder<unknown> {
   const newest = (condition: RawBuilder<unknown>) => sql`(select received_at, event_type, claimed_type, targets, named
-    from ops.deliveries where ${condition} and received_at > now() - ${seconds} * interval '1 second'
+    from ops.deliveries where ${condition} and received_at > now() - interval '${sql.raw(String(seconds))} seconds'
     order by delivery_id desc limit ${maxSearched})`;
   const id = targetId(target);
   return sql`(
     ${newest(sql`cardinality(targets) = 1 and targets[1] = ${unseen(id)}`)}
-    union all select * from ${newest(sql`cardinality(targets) > 1`)} batches where ${id} = any(targets)
+    union all select * from ${newest(sql`cardinality(targets) > 1`)} batches where ${unseen(id)} = any(targets)
   )`;
 }
 

@@ -1,5 +1,5 @@
 import type { Message } from '../api-client/client.ts';
-import { type Database, hotQuery, sql } from '../db/database.ts';
+import { type Database, hotQuery, sql, unseen } from '../db/database.ts';
 import { deliveriesOf } from '../inbox/stored-deliveries.ts';
 import { threadOf } from '../shared/thread.ts';
 import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
@@ -73,11 +73,11 @@ async function recentlyAnnounced(db: Database, key: string): Promise<readonly An
        select message_id, max(at) as at from (
          select split_part(name, ' ', 2)::bigint as message_id, received_at as at
          from ${deliveriesOf({ kind: 'thread', key }, seconds)} d, unnest(named) name
-         where split_part(name, ' ', 1) = ${key}
+         where split_part(name, ' ', 1) = ${unseen(key)}
          union all
          select message_id, settled_at from ops.sends
-         where line = ${line} and number = ${number} and ${group} = '' and state = 'SENT' and linked_at is null
-           and message_id is not null and settled_at > now() - ${seconds} * interval '1 second'
+         where line = ${unseen(line)} and number = ${unseen(number)} and ${unseen(group)} = '' and state = 'SENT' and linked_at is null
+           and message_id is not null and settled_at > now() - interval '${sql.raw(String(seconds))} seconds'
        ) each
        group by 1
      )
@@ -86,7 +86,7 @@ async function recentlyAnnounced(db: Database, key: string): Promise<readonly An
      from announced a
      left join lateral (
        select m.* from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
-       where c.line = ${line} and c.number = ${number} and c.participants_key = ${group} and m.message_id = a.message_id
+       where c.line = ${unseen(line)} and c.number = ${unseen(number)} and c.participants_key = ${unseen(group)} and m.message_id = a.message_id
        limit 1
      ) m on true
      where m.message_id is null

@@ -4,6 +4,7 @@ import { deliveriesOf } from '../inbox/stored-deliveries.ts';
 import type { Target } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
 import { threadOf } from '../shared/thread.ts';
+import type { DirectoryKind } from '../warehouse/directory.ts';
 import { momentOf } from '../warehouse/held-calls.ts';
 
 /*
@@ -14,8 +15,10 @@ import { momentOf } from '../warehouse/held-calls.ts';
 /** Seconds after the end of a call at which its recordings and transcripts are rechecked. Some never appear. */
 export const recheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
-/** Seconds between two reads of a list. Only this request uses the scope of the lines, so it shows a revoked scope. */
-export const directoryEverySeconds = 300;
+/**
+ * Seconds between two reads of a list. Only the list of lines uses their scope, so a minute shows that it was revoked.
+ */
+export const directoryEverySeconds: Readonly<Record<DirectoryKind, number>> = { lines: 60, users: 300 };
 
 /** Seconds after an event at which its target is rechecked while it is missing. */
 export const recheckDelaysAfterEvent: readonly number[] = [1, 3, 10, 60, 300];

@@ -296,7 +296,7 @@ async function refusedResult(
   const { kind, key } = claim;
   const untilRefused = state === 'gone' ? undefined : untilRefusedRecheck(claim, state, now());
   // No event refers to a list.
-  if (isDirectory(kind)) return { recheckSeconds: soonest([untilRefused, directoryEverySeconds]) };
+  if (isDirectory(kind)) return { recheckSeconds: soonest([untilRefused, directoryEverySeconds[kind]]) };
   if (state === 'refused') return { recheckSeconds: untilRefused };
   switch (kind) {
     case 'recordings':

@@ -10,7 +10,8 @@ import { type Backend, backends } from './rig/stores.ts';
 import { quantile, spreadOf } from './spread.ts';
 
 const perSecond = 50;
-const threads = 1_000;
+/** So few that each world knows all of them when it is measured: a first text costs more, since rules read every line for it. */
+const threads = 200;
 const tripsAlone = 100;
 const longestMs = 30_000;
 
@@ -50,7 +51,7 @@ interface Kind {
 
 /**
  * From the send of a delivery until another connection sees the row, at 50 deliveries a second that come as they like
- * (exponential gaps). The row is looked for about once a millisecond, so each figure is at most that much too long; the
+ * (exponential gaps). The row is looked for every three milliseconds, so each figure is at most that much too long; the
  * API's own round trip, measured alone before the round, is taken off. The worlds are minutes old: what their loops do then is in it.
  */
 export async function lag(rig: Rig): Promise<Finding[]> {

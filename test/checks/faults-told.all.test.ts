@@ -147,14 +147,14 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   await world.settled();
   const alerts = startAlerts(world.context, createOutages(world.context));
   closing.push(alerts.stop);
-  // Only the list of lines needs the scope: it is read every five minutes.
+  // Only the list of lines needs the scope: it is read every minute.
   expect(
     Number(
       await world.value(
         `select extract(epoch from due_at - read_at)::float8 from ops.sync_targets where kind = 'lines'`,
       ),
     ),
-  ).toBeLessThanOrEqual(301);
+  ).toBeLessThanOrEqual(61);
   await control(world, 'PATCH', '/keys/default', { scopes: scopes.filter((scope) => scope !== 'sms:read') });
   await world.query(`update ops.sync_targets set due_at = now() where kind = 'lines'`);
   await until(async () => (await checksOf(world)).some(({ check }) => check === 'reads_refused'));

@@ -20,7 +20,7 @@ export function readerOfList(kind: DirectoryKind): TargetReader {
     }
     return {
       entity: { kind: 'list', list: kind, read: { rows, read: provenance(claim, operation) } },
-      recheckSeconds: directoryEverySeconds,
+      recheckSeconds: directoryEverySeconds[kind],
     };
   };
 }
