@@ -54,7 +54,7 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
     // Usually none or a few targets are overdue: one statement tells.
     const isOverdueIn = await peek(db, allKinds, overdue);
     if (!isOverdueIn) return;
-    const isHeldBack = await isStrained(db);
+    const isHeldBack = isOverdueIn(allKinds, priorities.history) && (await isStrained(db));
     for (const [queue, reading] of inHand) {
       const { reads } = queueSettings[queue];
       for (const [priority, most] of [
