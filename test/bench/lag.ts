@@ -38,6 +38,8 @@ interface Mirror {
   readonly client: Client;
   /** Address of its receiver. */
   readonly web: string;
+  /** Asks the service of its account, which it shares with no other. */
+  readonly ask: Ask;
 }
 
 /** Makes something happen at the service, which tells nobody; answers with what to deliver, and where and as what the row appears. */
@@ -57,32 +59,24 @@ interface Kind {
 export async function lag(rig: Rig): Promise<Finding[]> {
   const { rounds = 3, seconds = 10 } = rig;
   await using stack = new AsyncDisposableStack();
-  const sandbox = stack.use(await startSandbox());
   const agent = stack.adopt(new Agent({ connections: 64 }), (opened) => opened.close());
-  const ask = asking(sandbox.ready, agent);
-  const mirrors: Mirror[] = [];
-  for (const backend of backends) mirrors.push(await startMirror(rig, backend, sandbox.ready, stack));
-  const kinds = [await textsOf(ask), callsOf(ask)];
-  const measured = mirrors.flatMap((mirror) =>
-    kinds.map((kind): Measured & { mirror: Mirror; kind: Kind } => ({
-      mirror,
-      kind,
-      trips: [],
-      questions: [],
-      p50: [],
-      p99: [],
-    })),
-  );
+  const measured: (Measured & { mirror: Mirror; kind: Kind })[] = [];
+  for (const backend of backends) {
+    const mirror = await startMirror(rig, backend, agent, stack);
+    for (const kind of [await textsOf(mirror.ask), callsOf(mirror.ask)]) {
+      measured.push({ mirror, kind, trips: [], questions: [], p50: [], p99: [] });
+    }
+  }
 
   const until = performance.now() + roundsOfWarmUp * seconds * 1_000;
   do {
-    for (const { mirror, kind } of measured) await oneRound(ask, mirror, kind, warmUpSeconds);
+    for (const { mirror, kind } of measured) await oneRound(mirror, kind, warmUpSeconds);
   } while (performance.now() < until);
   rig.progress('the worlds are warm');
   for (let round = 1; round <= rounds; round += 1) {
     for (const { mirror, kind, trips, questions, p50, p99 } of measured) {
-      const trip = await tripAlone(ask, kind);
-      const found = await oneRound(ask, mirror, kind, seconds);
+      const trip = await tripAlone(mirror.ask, kind);
+      const found = await oneRound(mirror, kind, seconds);
       trips.push(trip);
       questions.push(quantile(found.questions, 0.5));
       p50.push(quantile(found.lags, 0.5) - trip);
@@ -110,16 +104,18 @@ export async function lag(rig: Rig): Promise<Finding[]> {
 async function startMirror(
   { stores, profileFolder }: Rig,
   backend: Backend,
-  sandbox: SandboxAccess,
+  agent: Agent,
   stack: AsyncDisposableStack,
 ): Promise<Mirror> {
+  const sandbox = stack.use(await startSandbox()).ready;
   const databaseUrl = await stores.database(`lag_${backend}`);
   const at = { databaseUrl, redisUrl: stores.redisUrl(backend) };
   const client = stack.adopt(new Client({ connectionString: databaseUrl }), (opened) => opened.end());
   await client.connect();
   stack.use(await startWorker(at, sandbox, profileFolder));
   await becomes(async () => (await client.query('select from warehouse.sms_lines')).rowCount !== 0);
-  return { backend, client, web: stack.use(await startWeb(at, profileFolder)).ready };
+  const web = stack.use(await startWeb(at, profileFolder)).ready;
+  return { backend, client, web, ask: asking(sandbox, agent) };
 }
 
 /** Waits for something to become true; throws when it takes more than half a minute. */
@@ -151,7 +147,7 @@ function asking({ url, apiKey }: SandboxAccess, dispatcher: Agent): Ask {
  * Delivers at a rate, and tells how long each took to be visible, in the order in which they were sent. Resolves when nothing is owed
  * a read that is due.
  */
-async function oneRound(ask: Ask, { client, web }: Mirror, kind: Kind, seconds: number) {
+async function oneRound({ client, web, ask }: Mirror, kind: Kind, seconds: number) {
   const sight = watchRows(client, kind.sight);
   const lags: Promise<number>[] = [];
   const hook = hookOf(web, kind.type);
