@@ -69,6 +69,8 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     await options.onInForce?.(set);
     if (set) log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
     adopted = set;
+    // Other rules may need other waits.
+    void findingIdle.kick();
   });
   const findingIdle = loop(
     'Finding idle threads',
