@@ -49,13 +49,13 @@ export async function findDelivery(db: Database, id: string): Promise<StoredDeli
 }
 
 /** How many deliveries of one target are searched, and how many that name several. In a burst, later reads find the rest. */
-const maxSearched = sql.raw('500');
+const maxSearched = 500;
 
 /** SQL: the deliveries of the last seconds that point at a target, newest first where there are too many. */
 export function deliveriesOf(target: Target, seconds: number): RawBuilder<unknown> {
   const newest = (condition: RawBuilder<unknown>) => sql`(select received_at, event_type, claimed_type, targets, named
-    from ops.deliveries where ${condition} and received_at > now() - interval '${sql.raw(String(seconds))} seconds'
-    order by delivery_id desc limit ${maxSearched})`;
+    from ops.deliveries where ${condition} and received_at > now() - ${sql.lit(seconds)} * interval '1 second'
+    order by delivery_id desc limit ${sql.lit(maxSearched)})`;
   const id = targetId(target);
   return sql`(
     ${newest(sql`cardinality(targets) = 1 and targets[1] = ${unseen(id)}`)}

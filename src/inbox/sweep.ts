@@ -103,6 +103,7 @@ const isOverdue = () =>
 
 type Overdue = (priority: Priority) => RawBuilder<unknown>;
 
+/** If so many of a priority are overdue, they say nothing about the kinds of the others. */
 const maxPeeked = 20;
 
 /** Whether targets of some kinds may be overdue; undefined if none are. */

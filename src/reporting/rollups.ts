@@ -62,7 +62,7 @@ export async function drainBehindMirror(db: Database, signal: AbortSignal): Prom
   await drainRollups(db, { signal, goesOn });
 }
 
-/** SQL: a statement that records that the rollups are up to date, and returns a row, if no change waits. */
+/** SQL: an update that records that the rollups are up to date, if no change waits. More conditions may follow it. */
 export const recordEven = sql`update ops.rollup_state set drained_at = now()
   where failing_since_at is null and not exists (select from ops.rollup_markers)
     and not exists (select from ops.rollup_troubles where retry_at <= now())`;

@@ -77,7 +77,7 @@ async function recentlyAnnounced(db: Database, key: string): Promise<readonly An
          union all
          select message_id, settled_at from ops.sends
          where line = ${unseen(line)} and number = ${unseen(number)} and ${unseen(group)} = '' and state = 'SENT' and linked_at is null
-           and message_id is not null and settled_at > now() - interval '${sql.raw(String(seconds))} seconds'
+           and message_id is not null and settled_at > now() - ${sql.lit(seconds)} * interval '1 second'
        ) each
        group by 1
      )
@@ -91,6 +91,6 @@ async function recentlyAnnounced(db: Database, key: string): Promise<readonly An
      ) m on true
      where m.message_id is null
        or ((m.fetched_at < a.at or m.direction = 'out' and m.delivery_status is null)
-         and m.first_seen_at < a.at - interval '${sql.raw(String(arrivalSeconds))} seconds')`,
+         and m.first_seen_at < a.at - ${sql.lit(arrivalSeconds)} * interval '1 second')`,
   );
 }

@@ -47,11 +47,11 @@ async function lastDelivery(
   now: Date,
   except?: EventType,
 ): Promise<Date | undefined> {
+  const isCounted = except ? sql`where ${except} is distinct from coalesce(claimed_type, event_type)` : sql``;
   const [found] = await hotQuery(
     db,
     sql<{ seconds: number | null }>`select extract(epoch from now() - max(received_at))::float8 as seconds
-     from ${deliveriesOf(target, maxAgeSeconds)} d
-     where coalesce(claimed_type, event_type) is distinct from ${except ?? 'none'}`,
+     from ${deliveriesOf(target, maxAgeSeconds)} d ${isCounted}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }

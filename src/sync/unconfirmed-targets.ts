@@ -20,7 +20,7 @@ const rememberedMs = 60_000;
 const minConcurrent = 4;
 const maxConcurrent = 16;
 const restMs = 250;
-/** Milliseconds between two polls that nothing triggered: `workers/due-work.ts` triggers one when reads are due. */
+/** Milliseconds between two polls that nothing triggered: `workers/due-work.ts` triggers one when deferred reads are due. */
 const idleMs = 300_000;
 
 /** Limits the reads of unconfirmed targets that are running or have lately found nothing. */
