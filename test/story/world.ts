@@ -29,8 +29,11 @@ const firstTuesday = Date.parse('2030-02-05T15:00:00Z');
 
 /** The loops of rules, reads and sends. */
 export const ofRules = /due|rules|idle threads|rule outcomes/;
-/** It is quiet when nothing is due within this time: `quiet` moves the clock on to the retry of a failed request, say. */
-const quietMs = 4_000;
+/**
+ * It is quiet when nothing is due within this time: `quiet` moves the clock on to the retry of a failed request, say. A send is
+ * tried again after 4 s at the earliest, so never in `quiet`.
+ */
+const quietMs = 3_000;
 /** How often loops look for what nothing told them of: for the outcome of a reply, say. */
 const sweepMs = 30_000;
 const waitingReply = `state = 'waiting' and kind = 'reply'`;
