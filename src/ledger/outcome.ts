@@ -180,7 +180,7 @@ async function retryWait(tx: Transaction, { timing }: Ledger, { sendId }: Send, 
     sql<{ count: number }>`select count(*)::integer from ops.send_events
       where send_id = ${sendId} and to_state = 'NOT_SENT'`,
   );
-  const backoff = { firstMs: timing.retryMs, maxMs: 60_000, factor: 1.25, jitter: 0.2 };
+  const backoff = { firstMs: timing.retryMs, maxMs: 60_000, jitter: 0.2 };
   return backoffMs(backoff, row?.count ?? 1, { askedMs });
 }
 
