@@ -22,6 +22,8 @@ describe.concurrent.each(backends)('on %s', (backend) => {
     const { service, worker, database } = await deploy({ backend, environment }, onTestFinished);
     const waiting = { timeout: conditionTimeoutMs, interval: 50 };
     const number = '12125550142';
+    const legsAfterMs = 12_000;
+    const legsAt = performance.now() + legsAfterMs;
     const { id } = await service.call({
       direction: 'inbound',
       status: 'missed',
@@ -31,18 +33,17 @@ describe.concurrent.each(backends)('on %s', (backend) => {
         { calledType: 'ivr', talkSeconds: 20 },
         { calledType: 'queue', status: 'cancel', ringSeconds: 20 },
       ],
-      legsAfterMs: 12_000,
+      legsAfterMs,
     });
     const pending = async () =>
       (await database.query('select from ops.rule_events where key = $1', [id])).rowCount ?? 0;
-    const evaluated = async () =>
-      (await database.query('select from ops.rule_runs where trigger_key = $1', [id])).rowCount ?? 0;
     await vi.waitUntil(async () => (await pending()) > 0, waiting);
     for (const pauseMs of [0, 300, 2_000]) {
       await sleep(pauseMs);
+      // A busy machine starts workers slowly. A kill after the legs may leave a reserved text, which waits for a minute.
+      if (performance.now() > legsAt - 2_000) break;
       await worker.crash();
-      // On a busy machine the legs can come before the last kill.
-      expect((await pending()) + (await evaluated())).toBeGreaterThan(0);
+      expect(await pending()).toBeGreaterThan(0);
       await worker.start();
     }
     const charged = async () => (await service.sends()).filter(({ charge }) => charge?.to.includes(number)).length;
