@@ -1,4 +1,4 @@
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, hotQuery, sql } from '../db/database.ts';
 import { parkedKinds } from './parking.ts';
 import { type Priority, priorities } from './targets.ts';
 
@@ -45,7 +45,7 @@ export function createDueFloor(db: Database): DueFloor {
       ) => sql`least(now() - ${commitsWithin}, (select min(due_at) from ops.sync_targets
         where dirty_version > clean_version and priority = ${sql.lit(priority)} and due_at >= ${isScan ? '-infinity' : floors[priority]}
           and kind <> all(${parkedKinds})))`;
-      const [row] = await query(
+      const [row] = await hotQuery(
         db,
         sql<{
           live: Date;

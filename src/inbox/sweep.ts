@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type QueueName, queueNames, queueSettings } from '../../config/queues.ts';
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, hotQuery, query, sql } from '../db/database.ts';
 import { beat } from '../shared/beat.ts';
 import type { Log } from '../shared/log.ts';
 import { type Loop, startLoop } from '../shared/loop.ts';
@@ -110,7 +110,7 @@ const maxPeeked = 20;
 async function peek(db: Database, kinds: readonly TargetKind[], overdue: Overdue) {
   const some = (priority: Priority) => sql`(select kind, priority from ops.sync_targets
     where kind = any(${kinds}) and ${overdue(priority)} limit ${sql.lit(maxPeeked)})`;
-  const rows = await query(
+  const rows = await hotQuery(
     db,
     sql<Pick<Target, 'kind'> & { priority: Priority }>`${some(priorities.live)} union all ${some(priorities.history)}`,
   );

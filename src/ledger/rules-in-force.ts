@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { goneAfterSeconds } from '../db/connection-limits.ts';
-import { type Database, query, sql, type Transaction } from '../db/database.ts';
+import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
 import { type AccountLimits, accountLimits, type Mode, modes } from './limits.ts';
 
 /** A row of `ops.rule_versions`: rules that were applied. */
@@ -30,7 +30,7 @@ export function readVersions(
   db: Database | Transaction,
   which: RawBuilder<unknown> = isInForce,
 ): Promise<RulesVersion[]> {
-  return query<RulesVersion>(
+  return hotQuery<RulesVersion>(
     db,
     sql`select version, body as text, applied_at as "appliedAt", applied_by as by, why, rules, limits
       from ops.rule_versions v where ${which} order by version desc`,
@@ -71,7 +71,7 @@ export async function readAllowedMode(db: Database | Transaction): Promise<Mode 
 
 /** Whether another running worker has a higher RULES_MODE: this worker then leaves the work to it. */
 export async function isOutranked(db: Database | Transaction, mode: Mode): Promise<boolean> {
-  const rows = await query(
+  const rows = await hotQuery(
     db,
     sql`select from ops.processes p
       where array_position(${modes}::text[], p.rules_mode) > array_position(${modes}::text[], ${mode}) and ${isRunning} limit 1`,

@@ -19,7 +19,7 @@ import {
   idleTriggers,
   isOfEvent,
   postponeEvent,
-  readSince,
+  readClock,
   recordInForce,
   requeueEvents,
   type TakenTrigger,
@@ -141,7 +141,7 @@ async function evaluateTriggers(
   mode: Mode,
   triggers: readonly Trigger[],
 ): Promise<Evaluated> {
-  const { now, actsAfter } = await readClock(tx);
+  const { now, since, actsAfter } = await readClock(tx);
   const read = await readCases(tx, triggers, set);
   // Their erasure has begun, and may already have passed the rows of rules.
   const erased = await erasedAmong(tx, () => read.map(({ subject }) => subject?.number));
@@ -153,15 +153,14 @@ async function evaluateTriggers(
     isUndecided(each) ? 'undecided' : 'decidable',
   );
   const history = await readHistory(tx, threads, { held: held.sends });
-  const { since: inForceSince } = await readSince(tx);
   const decisions = decidable.map((each) => {
     const ageMs = now.getTime() - each.trigger.at.getTime();
     const happened = eventOf(each);
     const isTooOld = (rule: Rule) =>
-      ageMs > rule.maxAgeSeconds * 1_000 || happened < inForceSince(rule) || happened < actsAfter;
+      ageMs > rule.maxAgeSeconds * 1_000 || happened < since(rule) || happened < actsAfter;
     return { case: each, evaluations: decide(set, mode, each, history, isTooOld) };
   });
-  const matched = await recordDecisions(tx, set.version, decisions, inForceSince);
+  const matched = await recordDecisions(tx, set.version, decisions, since);
   await delayEvents(
     tx,
     set,
@@ -174,19 +173,6 @@ async function evaluateTriggers(
 function eventOf({ trigger, subject, facts }: Case): Date {
   const endedAt = subject && facts.call?.ended_at;
   return endedAt instanceof Date ? endedAt : happenedAt(trigger);
-}
-
-/**
- * The time now, and the time before which rules act on nothing: the database went back then, so it isn't known what
- * rules did.
- */
-async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly actsAfter: Date }> {
-  const [row] = await hotQuery<{ now: Date; actsAfter: Date }>(
-    tx,
-    sql`select clock_timestamp() as now, acts_after as "actsAfter" from ops.send_control`,
-  );
-  if (!row) throw new Error('ops.send_control has lost its row: apply the migrations again');
-  return row;
 }
 
 /** The threads that replies to a case may go to: its own, and for a call also the threads of lines that rules name. */

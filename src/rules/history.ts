@@ -1,4 +1,4 @@
-import { query, sql, type Transaction } from '../db/database.ts';
+import { hotQuery, sql, type Transaction, unseen } from '../db/database.ts';
 import type { Pair } from '../shared/thread.ts';
 import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, Scope } from './rule.ts';
@@ -119,7 +119,7 @@ export async function readHistory(
   { until, held = [] }: HistoryOptions,
 ): Promise<History> {
   const numbers = [...new Set(people.map(({ number }) => number))];
-  const rows = await query<Match>(
+  const rows = await hotQuery<Match>(
     tx,
     sql`
       select r.rule, r.mode, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
@@ -136,7 +136,7 @@ export async function readHistory(
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null
         and (${until ?? null}::timestamptz is null or r.trigger_at < ${until ?? null})
-        and r.number = any(${numbers})`,
+        and r.number = any(${unseen(numbers)})`,
   );
   return createHistory(rows);
 }

@@ -204,18 +204,29 @@ export async function recordInForce(db: Database | Transaction, { rules }: Pick<
   );
 }
 
-/** When each rule came into force, in whole seconds like the service's times; now for a rule without a record. */
-export async function readSince(db: Database | Transaction): Promise<{ since: (rule: Rule) => Date; now: Date }> {
-  const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
+/** The moment of an evaluation, and from when on it may act. */
+interface Clock {
+  readonly now: Date;
+  /** When a rule came into force, in whole seconds like the service's times; now for a rule without a record. */
+  readonly since: (rule: Rule) => Date;
+  /** Rules act on nothing older: the database went back then, so it isn't known what they did. */
+  readonly actsAfter: Date;
+}
+
+export async function readClock(db: Database | Transaction): Promise<Clock> {
+  const [row] = await hotQuery<{ now: Date; since: Record<string, string>; actsAfter: Date }>(
     db,
-    sql`select coalesce((select since from ops.rule_versions v where ${isInForce}), '{}') as since, clock_timestamp() as now`,
+    sql`select clock_timestamp() as now, acts_after as "actsAfter",
+        coalesce((select since from ops.rule_versions v where ${isInForce}), '{}') as since
+      from ops.send_control`,
   );
-  const now = row?.now ?? new Date();
+  if (!row) throw new Error('ops.send_control has lost its row: apply the migrations again');
+  const { now, actsAfter } = row;
   const since = (rule: Rule) => {
-    const at = new Date(row?.since[sinceKey(rule)] ?? now);
+    const at = new Date(row.since[sinceKey(rule)] ?? now);
     return new Date(Math.floor(at.getTime() / 1_000) * 1_000);
   };
-  return { since, now };
+  return { now, since, actsAfter };
 }
 
 /**
@@ -231,7 +242,7 @@ export async function idleTriggers(
 ): Promise<Trigger[]> {
   const active = rules.filter(({ on, mode }) => on === 'thread_idle' && mode !== 'off');
   if (active.length === 0) return [];
-  const { since, now } = await readSince(db);
+  const { since, now } = await readClock(db);
   const triggers: Trigger[] = [];
   const offices = hours.offices.map((office) => ({
     hours: office,
