@@ -1,4 +1,4 @@
-import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { type Database, hotQuery, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { readLimits } from './rules-in-force.ts';
 import { isUnsentRow, type SendState, states } from './states.ts';
 
@@ -25,7 +25,7 @@ export const highestUnit = sql`(select case when highest_unit_at > now() - inter
 
 /** With the lock `share`, a pause waits until this transaction ends, so no send leaves after a pause. */
 export async function readControl(db: Database | Transaction, lock: 'none' | 'share' = 'none'): Promise<Control> {
-  const [control] = await query(
+  const [control] = await hotQuery(
     db,
     sql<Control>`select is_paused as "isPaused", pause_reason as reason, case when is_paused then paused_by end as by, changed_at as since,
         ${highestUnit} as "highestUnitMicros"

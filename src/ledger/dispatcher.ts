@@ -1,4 +1,4 @@
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, hotQuery, sql } from '../db/database.ts';
 import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './ledger.ts';
@@ -71,7 +71,7 @@ export const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RES
 export const isDueSend = sql`${isOpen} and due_at <= now()`;
 
 async function hasWork(db: Database): Promise<boolean> {
-  const [row] = await query(
+  const [row] = await hotQuery(
     db,
     sql<{ has_work: boolean }>`select exists (select from ops.sends where ${isOpen})
         or exists (select from ops.sends where ${isUnlinked})
@@ -88,7 +88,7 @@ async function hasWork(db: Database): Promise<boolean> {
  * becomes due as soon as its thread was read after the last reconciliation, for example because of a delivery.
  */
 async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: number): Promise<string[]> {
-  await query(
+  await hotQuery(
     db,
     sql`update ops.sends s set due_at = now()
       where state = 'UNKNOWN' and due_at > now() and exists (
@@ -96,7 +96,7 @@ async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: 
         where c.line = s.line and c.number = s.number and c.participants_key = ''
           and c.thread_fetched_at > coalesce(s.searched_at, s.unknown_at))`,
   );
-  const rows = await query(
+  const rows = await hotQuery(
     db,
     sql<{ send_id: string }>`with due as (
         select send_id from ops.sends s

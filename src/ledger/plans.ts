@@ -127,7 +127,7 @@ const maxThreads = 20;
 
 /** Releases the reservations of superseded sends in all threads, also where the successor never reserved. */
 export async function releaseAllSuperseded({ db }: { readonly db: Database }): Promise<void> {
-  const threads = await query(
+  const threads = await hotQuery(
     db,
     sql<Pair>`select distinct line, number from ops.sends
       where ${isUnreleased} limit ${maxThreads}`,

@@ -1,4 +1,4 @@
-import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { hotQuery, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
@@ -94,7 +94,7 @@ export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', '
  * Skips a send if another one has answered the same call since: only one of them may be SENT.
  */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
-  const found = await query(
+  const found = await hotQuery(
     ledger.db,
     sql<{ send_id: string }>`select send_id from ops.sends s where ${isRefuted}
       and exists (select from warehouse.sms_messages m where m.number = s.number and m.line = s.line and m.direction = 'out'
@@ -276,7 +276,7 @@ const maxLinks = 100;
  * finds the message like `reconcile` does.
  */
 export async function linkMessages({ db }: Pick<Ledger, 'db'>): Promise<void> {
-  const mirrored = await query(
+  const mirrored = await hotQuery(
     db,
     sql<{ send_id: string }>`select send_id from ops.sends s
       where ${isUnlinked}
