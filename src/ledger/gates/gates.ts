@@ -104,25 +104,17 @@ function judgeQuietHours({ number, limits, plannedAt, approvedAt }: Judged, { no
 }
 
 /**
- * Whether opt-outs, or texts that may be opt-outs, forbid texting a number from a line. The latest opt-out or opt-in on
- * that line decides. If there is none, the latest on any other line does. `changes` may be in any order.
+ * Whether opt-outs, or texts that may be opt-outs, forbid texting a number from a line. A later opt-in ends one on the
+ * line of either; of the same second, an opt-out wins. `optOuts` may be in any order.
  */
 export function hasOptedOut(
   line: string,
   optOuts: GateInputs['optOuts'],
   kind: 'opt_out' | 'unsure' = 'opt_out',
 ): boolean {
-  const changes = optOuts.filter((each) => each.kind === kind || each.kind === 'opt_in');
-  const isOutOf = (one: string) => isLastOut(changes.filter((each) => each.line === one || each.line === ''));
-  return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
-}
-
-/** Whether the latest change isn't an opt-in. Of the same second, an opt-out wins. Undefined without changes. */
-function isLastOut(changes: readonly OptOut[]): boolean | undefined {
-  const isOut = ({ kind }: OptOut) => kind !== 'opt_in';
-  const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(isOut(a)) - Number(isOut(b)));
-  const last = ordered.at(-1);
-  return last && isOut(last);
+  const optIns = optOuts.filter((each) => each.kind === 'opt_in');
+  const isOver = (out: OptOut) => optIns.some((each) => each.at > out.at && [out.line, line].includes(each.line));
+  return optOuts.some((each) => each.kind === kind && !isOver(each));
 }
 
 /** Nobody can read a text, think and answer within this time more than once in a row. */

@@ -92,8 +92,9 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
        left join lateral (
          select s.* from reporting.sms_opt_status s
          where s.number = ${thread.number} and (s.line = c.line or s.opt_status in ('opt_out', 'unsure'))
-         order by s.opt_status = 'opt_in' desc, array_position(array['opt_out', 'unsure'], s.opt_status), s.line = c.line desc,
-           s.decided_at desc nulls last limit 1
+         order by s.opt_status = 'opt_in' and s.decided_at > all (select d.decided_at from reporting.sms_opt_status d
+             where d.number = s.number and d.opt_status in ('opt_out', 'unsure')) desc,
+           array_position(array['opt_out', 'unsure'], s.opt_status), s.line = c.line desc, s.decided_at desc nulls last limit 1
        ) o on c.participants_key = ''`,
   );
   if (found?.is_erased)

@@ -38,7 +38,10 @@ test.each([
   ['STOP ours, START another', [true, false, true]],
   ['STOP ours, STOP another, START ours', [false, true, true]],
   ['skipped nowhere, START ours', [false, true, true]],
-])('the last word on a line counts, elsewhere the last of all: %s', (said, isOut) => {
+  ['START ours, STOP another', everywhere],
+  ['STOP another, START ours, STOP another', everywhere],
+  ['START ours, skipped nowhere', everywhere],
+])('a START ends an earlier STOP on its own line, and that of its line elsewhere: %s', (said, isOut) => {
   expect(onEach(said)).toEqual(isOut);
 });
 
@@ -48,6 +51,7 @@ test.each([
   ['wrong number ours, START ours', nowhere],
   ['START ours, stop it ours', everywhere],
   ['wrong number ours, START another', [true, false, true]],
+  ['START another, wrong number ours', everywhere],
 ])('an unsure text waits for a decision, and opts nobody out: %s', (said, waits) => {
   expect(onEach(said, 'unsure')).toEqual(waits);
   expect(onEach(said)).toEqual(nowhere);
