@@ -219,13 +219,16 @@ function linesByDirection(direction: string, from: string[], to: string[]): stri
   return [...from, ...to];
 }
 
+/** The largest id that a column holds. */
+const maxId = 2n ** 63n - 1n;
+
 function messageIdOf(fields: Fields): string | undefined {
   for (const name of messageIdFields) {
     const value = fields[name];
     const isId =
       typeof value === 'number'
         ? Number.isSafeInteger(value) && value >= 0
-        : typeof value === 'string' && /^\d{1,18}$/.test(value);
+        : typeof value === 'string' && /^\d{1,19}$/.test(value) && BigInt(value) <= maxId;
     if (isId) return String(value);
   }
   return undefined;

@@ -210,6 +210,14 @@ test.each<[string, EventType, unknown, string]>([
   expect(shown(received(json(event), path).references)).toBe(expected);
 });
 
+test.each([
+  ['9223372036854775807', 'ours/customer #9223372036854775807'],
+  ['9223372036854775808', 'ours/customer'],
+])('the id of a text is kept if a column holds it: %s', (id, expected) => {
+  const event = json(between).replace('{', `{"id":${id},`);
+  expect(shown(received(event, 'AccountSMS').references)).toBe(expected);
+});
+
 test('our own secret is removed wherever a body repeats it', () => {
   const own = 'own-secret-of-the-address';
   const text = `{"callId":"${ended}","message":"see /hooks/${own}/AccountSMS","path":"${own}"}`;
