@@ -71,11 +71,11 @@ const typedAlone = /^[+(\s\p{Cf}]{0,9}[\p{Nd}\s\p{Cf}\p{Pd}\u2212()[\]./_\u00b7\
 const beforeTyped = /^\s*(?:'|tel:|sms:)/i;
 const exitCode = /^(?:0011|011|00)(?=[1-9])/;
 /**
- * A decimal; digits behind a whole number, which only a dash may join (an extension in Germany); digits and a slash
- * behind a local number; two local numbers.
+ * A decimal; digits behind a whole number, which only a dash may join (an extension in Germany); digits behind a North
+ * American number; digits and a slash behind a local number; two local numbers.
  */
 const moreThanOne =
-  /^\D*\d{7,}\.\d|\d{10,}[^\d\p{Pd}]+\d|(?:\d[^\d/]*){7}\/\D*\d|(?:\d[^\d\s]*){7}\s\D*(?:\d[^\d\s]*){7}/u;
+  /^\D*\d{7,}\.\d|\d{10,}[^\d\p{Pd}]+\d|^[^\d+]*[2-9]\d\d\D*\d{3}\D*\d{4}\D+\d|(?:\d[^\d/]*){7}\/\D*\d|(?:\d[^\d\s]*){7}\s\D*(?:\d[^\d\s]*){7}/u;
 /** E.164 allows 15 digits, but only these countries give people numbers of more than 13. */
 const longNumbers = /^(?:39|43|49|54|62|352|358)/;
 
