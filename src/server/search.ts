@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../db/database.ts';
 import { countOf } from '../shared/format.ts';
-import { spellingsOf, typedNumber } from '../warehouse/phone-numbers.ts';
+import { sameNumbers, spellingsOf, typedNumber } from '../warehouse/phone-numbers.ts';
 import { type Parameters, textOf } from './address.ts';
 import type { Html } from './html.ts';
 import { answerPage, link, renderPage, soft } from './page.ts';
@@ -17,7 +17,7 @@ export function serveSearch(app: FastifyInstance, pages: Pages): void {
     const rows = found?.rows ?? [];
     const [only] = rows;
     if (only?.thread && rows.length === 1 && only.calls === '0') return reply.redirect(`/threads/${only.thread}`, 303);
-    const count = new Set(rows.map(({ number }) => number)).size;
+    const count = new Set(rows.map(({ number }) => sameNumbers(number ?? '')[0])).size;
     const who = count === 0 ? 'Nobody' : rows.length < maxRows ? countOf(count, 'customer') : `The first ${count}`;
     const title = typed === '' ? 'Search for a customer' : `${who} found for ${typed}`;
     const how = soft('Write a whole number or as you dial it, four digits of it or more, or a part of a name.');
@@ -45,26 +45,16 @@ const shown = {
  */
 async function findCustomers(pages: Pages, typed: string): Promise<Table> {
   const whole = typedNumber(typed, { orShortCode: true, orUnassigned: true });
-  const exact = 'number' in whole && (await readCustomers(pages, among(spellingsOf(whole.number))));
+  const exact = 'number' in whole && (await readCustomers(pages, [whole.number]));
   if (exact && exact.rows.length > 0) return exact;
   const digits = typed.replace(/\D/g, '');
-  if (digits.length >= 4 && !/\p{L}/u.test(typed)) return readCustomers(pages, having(digits));
-  const words = `%${typed.replace(/[\\%_]/g, '\\$&')}%`;
-  return readCustomers(
+  const isDigits = digits.length >= 4 && !/\p{L}/u.test(typed);
+  const { rows } = await readTable(pages, isDigits ? having(digits) : named(typed));
+  return await readCustomers(
     pages,
-    sql`select number from (
-        select number, name from warehouse.contacts where name ilike ${words} or company ilike ${words}
-        union all
-        select external_number, caller_name from warehouse.calls
-        where started_at > now() - interval '90 days' and direction = 'inbound' and caller_name ilike ${words} and external_number is not null
-      ) named group by number order by min(name) limit ${maxRows}`,
+    rows.map(({ number }) => number ?? ''),
   );
 }
-
-const among = (numbers: readonly string[]) => sql`select distinct number from (
-    select number from warehouse.sms_conversations where number = any(${numbers}) and participants_key = '' and deleted_at is null
-    union all select external_number from warehouse.calls where external_number = any(${numbers})
-    union all select number from warehouse.contacts where number = any(${numbers})) known`;
 
 /** Numbers that contain these digits. Reads the number of every customer. */
 const having = (digits: string) => sql`select number from (
@@ -72,11 +62,26 @@ const having = (digits: string) => sql`select number from (
     union all select number, null from rollups.contacts union all select number, null from warehouse.contacts) known
   where number like ${`%${digits}%`} group by number order by max(at) desc nulls last, number limit ${maxRows}`;
 
-/** A row for each thread of each of these numbers, or one without a thread. */
-function readCustomers(pages: Pages, numbers: Condition): Promise<Table> {
+/** Numbers whose names contain these words. */
+function named(typed: string): Condition {
+  const words = `%${typed.replace(/[\\%_]/g, '\\$&')}%`;
+  return sql`select number from (
+      select number, name from warehouse.contacts where name ilike ${words} or company ilike ${words}
+      union all
+      select external_number, caller_name from warehouse.calls
+      where started_at > now() - interval '90 days' and direction = 'inbound' and caller_name ilike ${words} and external_number is not null
+    ) named group by number order by min(name) limit ${maxRows}`;
+}
+
+/** A row for each thread of each form of these numbers, or one without a thread. */
+function readCustomers(pages: Pages, numbers: readonly string[]): Promise<Table> {
+  const forms = numbers.flatMap(spellingsOf);
   return readTable(
     pages,
-    sql`with found as materialized (${numbers})
+    sql`with found as materialized (select distinct number from (
+      select number from warehouse.sms_conversations where number = any(${forms}) and participants_key = '' and deleted_at is null
+      union all select external_number from warehouse.calls where external_number = any(${forms})
+      union all select number from warehouse.contacts where number = any(${forms})) known)
     select coalesce(k.name || ' (' || f.number || ')', f.number) as customer, t.line, t.message_count as texts, t.last_message_at as newest_text_at,
       coalesce(c.calls, 0) as calls, c.started_at as newest_call_at, 'show' as texts_of_rules, o.opt_status as automatic_texts,
       t.line || '/' || f.number as thread, f.number, c.call_id
@@ -88,7 +93,9 @@ function readCustomers(pages: Pages, numbers: Condition): Promise<Table> {
         order by started_at desc limit 1
       ) c on true
       left join lateral (
-        select opt_status from reporting.sms_opt_status o where o.number = f.number and opt_status in ('opt_out', 'unsure') limit 1
+        select opt_status from reporting.sms_opt_status o
+        where o.number = any(${forms}) and warehouse.contact_number(o.number) = warehouse.contact_number(f.number)
+          and opt_status in ('opt_out', 'unsure') order by opt_status limit 1
       ) o on true
     order by t.last_message_at desc nulls last, c.started_at desc nulls last limit ${maxRows}`,
   );

@@ -2,7 +2,7 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf } from '../../shared/format.ts';
 import { type Thread, threadKey, threadOf } from '../../shared/thread.ts';
-import { typedThreadKey } from '../../warehouse/phone-numbers.ts';
+import { spellingsOf, typedThreadKey } from '../../warehouse/phone-numbers.ts';
 import { idOf, type Parameters, textOf } from '../address.ts';
 import { BadAddress } from '../errors.ts';
 import { type Html, html } from '../html.ts';
@@ -71,6 +71,7 @@ export async function threadPage(tx: Transaction, typed: string, asked: Paramete
 /** Throws `BadAddress` if the thread isn't held, or never read because an erased person takes part. */
 async function readConversation(tx: Transaction, thread: Thread): Promise<Conversation> {
   const key = threadKey(thread);
+  const forms = spellingsOf(thread.number);
   // The service can't be asked whether a conversation is resolved now, so that is as old as its observation. An opt-out on any
   // line keeps rules from texting, except on a line with a later opt-in.
   const [found] = await query(
@@ -91,9 +92,9 @@ async function readConversation(tx: Transaction, thread: Thread): Promise<Conver
        left join warehouse.contacts k on k.number = warehouse.contact_number(c.number) and c.participants_key = ''
        left join lateral (
          select s.* from reporting.sms_opt_status s
-         where s.number = ${thread.number} and (s.line = c.line or s.opt_status in ('opt_out', 'unsure'))
+         where s.number = any(${forms}) and (s.line = c.line or s.opt_status in ('opt_out', 'unsure'))
          order by s.opt_status = 'opt_in' and s.decided_at > all (select d.decided_at from reporting.sms_opt_status d
-             where d.number = s.number and d.opt_status in ('opt_out', 'unsure')) desc,
+             where d.number = any(${forms}) and d.opt_status in ('opt_out', 'unsure')) desc,
            array_position(array['opt_out', 'unsure'], s.opt_status), s.line = c.line desc, s.decided_at desc nulls last limit 1
        ) o on c.participants_key = ''`,
   );

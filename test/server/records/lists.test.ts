@@ -58,6 +58,9 @@ test.each([
   ['/calls.json?outcome=answered', 0],
   ['/threads.json?state=waiting&span=all', 0],
   ['/threads.json?number=18455550123&span=all', 1],
+  ['/threads.json?line=%2B1%20800%20555%200100&span=all', 1],
+  // Nobody can have it, but a call can show it.
+  ['/calls.json?number=5556001', 0],
 ])('%s has %i rows', async (path, rows) => {
   expect(await rowsOf(path)).toBe(rows);
 });
@@ -143,6 +146,26 @@ describe('the search', () => {
     const answer = await world.get('/search?q=18455550177', { redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/threads/18005550100/18455550177']);
   });
+
+  test.each(['Ana', '+52 55 1234 5678', '5512345678'])(
+    '%s finds a person with all forms of the number',
+    async (typed) => {
+      await query(
+        `insert into warehouse.contacts (number, name) values ('525512345678', 'Ana') on conflict do nothing`,
+      );
+      await query(`insert into warehouse.sms_conversations (line, number)
+      values ('18005550100', '525512345678'), ('18005550100', '5215512345678') on conflict do nothing`);
+      await query(
+        `insert into ops.opt_outs (number, decision, source, decided_by) values ('5215512345678', 'opt_out', 'person', 'Kim')`,
+      );
+      const words = readable(await page(`/search?q=${encodeURIComponent(typed)}`));
+      expect(words).toContain(`1 customer found for ${typed}`);
+      expect(words).toContain('[/threads/18005550100/525512345678]');
+      expect(words).toContain('[/threads/18005550100/5215512345678]');
+      expect(words.match(/opted out/g)).toHaveLength(2);
+      expect(readable(await page('/threads/18005550100/525512345678'))).toContain('Automatic texts opted out');
+    },
+  );
 
   test.each(['nobody%', '0000', ''])('%j finds nobody, and says what can be typed', async (typed) => {
     expect(await page(`/search?q=${encodeURIComponent(typed)}`)).toContain('Write a whole number');
