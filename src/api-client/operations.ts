@@ -167,7 +167,10 @@ export const operations = {
     }),
     /** To a user, or with null to nobody. Doesn't change whether it is resolved. */
     assign: operation('POST /sms/conversations/{line}/{number}/assign', 'sms:write', {
-      takes: (pair: Pair, userId: number | null) => ({ path: at(pair), body: { userId } }),
+      takes: (pair: Pair, userId: ObjectId | null) => ({
+        path: at(pair),
+        body: { userId: userId === null ? null : idInJson(userId) },
+      }),
       gives: readState,
     }),
     /** Also succeeds when it was never resolved. */

@@ -65,6 +65,7 @@ const operations: Row[] = [
   ],
   [`POST ${thread}/comments {"comment":"a note"}`, (s) => s.conversations.comment(pair, 'a note'), unresolved, 201],
   [`POST ${thread}/assign {"userId":5}`, (s) => s.conversations.assign(pair, 5), state],
+  [`POST ${thread}/assign {"userId":${largeId}}`, (s) => s.conversations.assign(pair, largeId), state],
   [`POST ${thread}/assign {"userId":null}`, (s) => s.conversations.assign(pair, null), state],
   [`POST ${thread}/reopen`, (s) => s.conversations.reopen(formatted), unresolved],
   [`POST ${thread}/read {"messageIds":[1,2]}`, (s) => s.conversations.markMessages(pair, { messageIds: [1, 2] })],

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import type { ConversationState } from '../../api-client/client.ts';
+import type { ConversationState, ObjectId } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Assignee } from '../rule.ts';
@@ -9,7 +9,7 @@ import type { ClaimedAction } from './action-states.ts';
 
 /** The user to assign to, null for nobody; or why there is none, and whether the rule is wrong. */
 export type FoundAssignee =
-  | { readonly user: number | null }
+  | { readonly user: ObjectId | null }
   | { readonly missing: string; readonly isMistake: boolean };
 
 /** Resolves an assignee of the rules file by the current user directory and call attribution. */
@@ -45,9 +45,9 @@ export async function findAssignee(
 async function firstUser(
   db: Database | Transaction,
   statement: RawBuilder<{ id: string }>,
-): Promise<number | undefined> {
+): Promise<string | undefined> {
   const [user] = await query(db, statement);
-  return user && Number(user.id);
+  return user?.id;
 }
 
 /** The user who talked longest on the call of a trigger. */
@@ -97,7 +97,7 @@ export interface ObservedState extends Pair {
   readonly axis: 'resolved' | 'assigned' | 'comment';
   readonly state: ConversationState;
   /** On the axis `assigned`: the user, null for nobody. */
-  readonly assignedTo?: number | null | undefined;
+  readonly assignedTo?: ObjectId | null | undefined;
   readonly rule: string;
   readonly via: string;
   readonly runId: string;

@@ -1,4 +1,11 @@
-import { type Answer, type ConversationState, reasonOf, type Service, ServiceError } from '../../api-client/client.ts';
+import {
+  type Answer,
+  type ConversationState,
+  type ObjectId,
+  reasonOf,
+  type Service,
+  ServiceError,
+} from '../../api-client/client.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
@@ -203,7 +210,7 @@ function stateRequest(
   axis: ObservedState['axis'],
   via: string,
   send: () => Promise<Answer<ConversationState>>,
-  { hasNote = false, assignedTo }: { hasNote?: boolean; assignedTo?: number | null } = {},
+  { hasNote = false, assignedTo }: { hasNote?: boolean; assignedTo?: ObjectId | null } = {},
 ): Request {
   return {
     hasNote,
