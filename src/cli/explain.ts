@@ -34,6 +34,7 @@ export async function explainRules(which: string): Promise<Output> {
   const of = message && call ? 'this text or call' : message ? 'a text' : 'this call';
   const lines = [
     ...headOf(explanation, timeZone),
+    ...(set.rules.length === 0 ? ['', 'No rule is in force.'] : []),
     ...rules.flatMap((rule) => ['', ...renderExplanation(rule, { maxMode: mode, timeZone, of })]),
     `\nEvaluated with the data known then. ${words}`,
   ];

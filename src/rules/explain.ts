@@ -70,7 +70,7 @@ export interface RuleExplanation {
   readonly heldBack?: Rule['heldBack'];
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that doesn't wait for
-   * this text or call; `not_due` while the thread isn't idle for long enough, or the time of `after` hasn't come.
+   * this text or call; `not_due` while the thread isn't idle for long enough, or the time of `after` hasn't come; `former`.
    */
   readonly outcome: string;
   /** The earliest evaluation, and when the trigger becomes too old. Undefined with `off` and `other_trigger`. */
@@ -130,7 +130,25 @@ export async function explainIn(
     ...(call ? await triggersOfCall(tx, call.callId) : []),
   ];
   const rules = await explainRules(tx, set, withDelays(set.rules, triggers), mode);
-  return { ...(message && { message }), ...(call && { call }), rules };
+  const keys = [...(message ? [keyOf(message)] : []), ...triggers.map(({ key }) => key)];
+  return {
+    ...(message && { message }),
+    ...(call && { call }),
+    rules: [...rules, ...(await formerRules(tx, rules, keys))],
+  };
+}
+
+const keyOf = ({ conversationId, messageId }: ExplainedText) => `${conversationId}/${messageId}`;
+
+/** What rules recorded besides: on another event of the same text or call, or in a version that isn't in force any more. */
+async function formerRules(
+  tx: Transaction,
+  rules: readonly RuleExplanation[],
+  keys: readonly string[],
+): Promise<RuleExplanation[]> {
+  const former = (await pastRuns(tx, keys)).filter(({ id }) => !rules.some(({ past }) => past?.id === id));
+  const rest = { mode: 'off', outcome: 'former', falseClauses: [], isTooOldNow: false } as const;
+  return former.map((past) => ({ ...rest, rule: past.rule, on: past.on, past }));
 }
 
 /** The newest ended call, by its id or between a line and a number. */
@@ -243,6 +261,7 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
     not_due:
       on === 'thread_idle' ? 'the thread has not been idle for long enough yet' : 'its time has not come yet (after)',
     rule_gone: 'the rule was removed or turned off before its time came (after)',
+    former: 'decided before, on another event of it or in an earlier version',
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',
     reaction: 'the text is a reaction, and its condition does not ask for `message.is_reaction`',
@@ -264,28 +283,31 @@ export function replyWords(reply: string): string {
 
 /**
  * The text itself if it's inbound, and the idle triggers after the last text of its thread. A text chosen by its id has
- * idle triggers only if it's that last text.
+ * the idle triggers that came before the next text.
  */
 async function triggersOf(
   tx: Transaction,
   set: RuleSet,
-  { conversationId, messageId, line, direction, at }: ExplainedText,
+  message: ExplainedText,
   isChosenById: boolean,
 ): Promise<Trigger[]> {
-  const keyOf = (id: string) => `${conversationId}/${id}`;
-  const triggers: Trigger[] = direction === 'in' ? [{ kind: 'message_received', key: keyOf(messageId), at }] : [];
-  const [last] = await query<{ id: string; at: Date }>(
+  const { conversationId, messageId, line, direction, at } = message;
+  const triggers: Trigger[] = direction === 'in' ? [{ kind: 'message_received', key: keyOf(message), at }] : [];
+  const isFrom = sql`(date_trunc('milliseconds', sent_at), message_id) >= (${at}, ${messageId})`;
+  const [last, next] = await query<{ id: string; at: Date }>(
     tx,
     sql`
       select message_id as id, date_trunc('milliseconds', sent_at) as at from warehouse.sms_messages
       where conversation_id = ${conversationId} and deleted_at is null and is_scheduled is not true and is_reaction is not true
         and sent_at is not null
-      order by sent_at desc, message_id desc limit 1`,
+        ${isChosenById ? sql`and ${isFrom} order by sent_at, message_id limit 2` : sql`order by sent_at desc, message_id desc limit 1`}`,
   );
   if (!last || (isChosenById && last.id !== messageId)) return triggers;
   for (const idle of idleTimes(set.rules)) {
     const at = idleAt(idle, hoursOf(set.hours, line), last.at);
-    if (at) triggers.push({ kind: 'thread_idle', key: keyOf(last.id), idle, at });
+    if (at && (!next || at <= next.at)) {
+      triggers.push({ kind: 'thread_idle', key: `${conversationId}/${last.id}`, idle, at });
+    }
   }
   return triggers;
 }

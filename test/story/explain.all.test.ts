@@ -170,6 +170,23 @@ test('the command says when a rule is due, and since when its trigger is too old
   expect(fresh).toMatch(/silent: the thread has not been idle for long enough yet: it is evaluated \d{4}-/);
 });
 
+test('a text is explained with what followed its silence, also by rules that are not in force any more', async () => {
+  const number = '12125550176';
+  await world.rules(`rules:
+  - { name: late, on: thread_idle, for: 15m, if: thread.last_direction == "in", do: [{ reply: We are late. }] }
+  - { name: former, on: message_received, do: [{ comment: Noted. }] }`);
+  await world.text(number, 'Anybody?');
+  await world.pass('16m');
+  await world.rules('rules: [{ name: late, on: thread_idle, for: 15m, do: [{ reply: We are late. }] }]');
+  const id = await world.value(
+    `select message_id from warehouse.sms_messages where number = $1 and direction = 'in'`,
+    number,
+  );
+  const { out } = await command('explain', String(id));
+  expect(out).toMatch(/late: matches\n {2}It does: reply\.\n.*\n {2}In fact, .*: matched\n {4}reply: done \(SENT\)/);
+  expect(out).toMatch(/former: decided before, .*\n {2}In fact, .*: matched\n {4}comment: done/);
+});
+
 test('every declared fact is printed with its type, its meaning and an example', async () => {
   const { out } = await command('facts', '--json');
   const printed = JSON.parse(out) as {

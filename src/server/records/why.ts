@@ -8,7 +8,6 @@ import {
   explainIn,
   outcomeWords,
   type PastRun,
-  pastRuns,
   type RuleExplanation,
   replyWords,
 } from '../../rules/explain.ts';
@@ -43,11 +42,7 @@ export async function explanationPage(
   const found = await explainIn(tx, inForce ?? noRules, choice, 'live');
   if (!found) throw new BadAddress(`The ${isCall ? 'ended call' : 'text'} ${id} is not held.`, 404);
   const { message, call } = found;
-  const explained = await withFormer(
-    tx,
-    found.rules,
-    message ? [`${message.conversationId}/${id}`] : await keysOf(tx, id),
-  );
+  const explained = concerned(found.rules);
   const { number = null, at = null } = message ?? call ?? {};
   const page = message
     ? link(`/threads/${message.line}/${message.number}?text=${id}#text-${id}`, 'The text')
@@ -68,25 +63,11 @@ ${!view.areWordsShown && hiddenWords}`,
   };
 }
 
-/** The keys of the triggers of a call. */
-async function keysOf(tx: Transaction, callId: string): Promise<string[]> {
-  const transcripts = sql<{
-    id: string;
-  }>`select transcript_id as id from warehouse.transcripts where call_id = ${callId}`;
-  return [callId, ...(await query(tx, transcripts)).map(({ id }) => id)];
-}
-
-/**
- * The rules that wait for this, and those that did but aren't in force any more; first those that recorded something.
- */
-async function withFormer(tx: Transaction, rules: readonly RuleExplanation[], keys: string[]) {
-  const former = (await pastRuns(tx, keys)).flatMap((past): RuleExplanation[] => {
-    const { rule, on } = past;
-    if (rules.some((each) => each.past?.id === past.id)) return [];
-    return [{ rule, on, mode: 'off', outcome: 'rule_gone', falseClauses: [], isTooOldNow: false, past }];
-  });
-  const waiting = rules.filter(({ outcome, past }) => past !== undefined || !/^(off|other_trigger)$/.test(outcome));
-  return [...waiting, ...former].sort((a, b) => Number(b.past !== undefined) - Number(a.past !== undefined));
+/** The rules that wait for this or did; first those that recorded something. */
+function concerned(rules: readonly RuleExplanation[]): RuleExplanation[] {
+  return rules
+    .filter(({ outcome, past }) => past !== undefined || !/^(off|other_trigger)$/.test(outcome))
+    .sort((a, b) => Number(b.past !== undefined) - Number(a.past !== undefined));
 }
 
 /** The answer in a sentence. */
