@@ -12,7 +12,6 @@ import {
   addCallers,
   probe,
   reopenProbed,
-  rereadNewestThreads,
   rereadThreadsBefore,
   threadColumns,
   threadTargets,
@@ -29,7 +28,7 @@ import {
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
  *
- *   even ──▶ behind: reread its newest threads, then probe callers and candidates ──▶ even | unexplained | older
+ *   even ──▶ behind: reread its threads, then probe callers and candidates ──▶ even | unexplained | older
  *
  * Unexplained: the search didn't find the text; from then on, only new callers are probed. Older: the text is older
  * than the mirror, so no event was lost; a back-fill of threads may find it. Ahead: the service counts fewer texts than
@@ -174,7 +173,8 @@ async function search({ db }: GapDetectionDeps, compared: ComparedLine, at: Date
   if (await hasLateReads(db, line)) return [];
   await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy: past.behindSince });
   if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
-  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads));
+  const arrivedBy = (await risenAt(db, line)) ?? past.behindSince ?? at;
+  const due = await db.transaction().execute((tx) => rereadThreadsBefore(tx, line, arrivedBy, maxThreads));
   return [...due, ...(await probe(db, maxProbes, priorities.live)).due];
 }
 

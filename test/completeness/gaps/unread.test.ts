@@ -65,6 +65,24 @@ describe('of a line that counts what nobody has read', () => {
     expect(await state()).toBe('behind');
   });
 
+  test('a text lost in any of its threads has each of them read again once, however many there are', async () => {
+    for (let at = 0; at < 120; at += 1) await hold(1);
+    counts(121);
+    await look();
+    const reads: number[] = [];
+    for (let minute = 2; minute < 6; minute += 1) {
+      await pass(minute === 2 ? 2 : 1);
+      expect(await state()).toBe('behind');
+      const read = await query(
+        `with read as (update ops.sync_targets set clean_version = dirty_version where dirty_version > clean_version returning key)
+         update warehouse.sms_conversations set thread_fetched_at = clock_timestamp()
+         where line || '/' || number in (select key from read) returning 1`,
+      );
+      reads.push(read.length);
+    }
+    expect(reads).toEqual([50, 50, 20, 0]);
+  });
+
   test('a text whose thread the service does not let be read now is waited for, and nobody is asked', async () => {
     await called(caller);
     counts(1);
