@@ -184,6 +184,8 @@ const coverage: List = {
   select: sql`r.day, case when r.proven_hours = r.hours and r.day = (now() at time zone 'UTC')::date then 'complete so far'
       when r.proven_hours = r.hours then 'complete' when r.proven_hours = 0 then 'not compared yet' else 'not complete' end as state,
     r.proven_hours, r.hours, r.reported_calls, r.held_calls, r.not_announced, nullif(r.open_gaps, 0) as open_gaps, r.why_not`,
+  // A count, not a duration.
+  show: { proven_hours: (count) => count },
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
 };
 

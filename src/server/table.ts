@@ -67,7 +67,11 @@ const lineLength = 40;
 
 export function renderTable(title: string, { columns, rows }: Table, shown: Shown, zone: string): Html {
   const seen = columns.filter(({ name }) => !keys.test(name) && !shown.hidden?.includes(name));
-  const isWide = (name: string) => rows.some((row) => (row[name]?.length ?? 0) > lineLength);
+  const wordsOf = (name: string, row: Row) => {
+    const own = row[name] && shown.show?.[name]?.(row[name], row);
+    return typeof own === 'string' ? own : (row[name] ?? '');
+  };
+  const isWide = (name: string) => rows.some((row) => wordsOf(name, row).length > lineLength);
   const classes = new Map(seen.map(({ name, type }) => [name, type === 'number' ? type : isWide(name) ? 'words' : '']));
   const { opens = pageOf } = shown;
   const cells = (row: Row) =>

@@ -93,6 +93,10 @@ describe('lists and records', () => {
     for (const path of [...listPaths, ...recordPaths]) {
       await tab.goto(`${world.receiver.url}${path}`);
       expect(await widthOf(tab), path).toBe(width);
+      // A telephone shows rows as cards, which nobody scrolls sideways.
+      const beyond =
+        "[...document.querySelectorAll('.rows')].filter((each) => each.scrollWidth > each.clientWidth).length";
+      if (width < 500) expect(await tab.evaluate(beyond), path).toBe(0);
       expect(await tab.locator('h1').count(), path).toBe(1);
     }
     expect(said).toEqual([]);

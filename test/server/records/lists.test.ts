@@ -91,6 +91,7 @@ test('a day of which each hour is proven is complete, and today only so far', as
   await query(`delete from ops.coverage where from_at < date_trunc('day', now(), 'UTC') - interval '23 hours'`);
   const [first] = JSON.parse(await page('/coverage.json?span=all&state=incomplete'));
   expect(first).toMatchObject({ state: 'not complete', proven_hours: 23, hours: 24 });
+  expect(await page('/coverage?span=all&state=incomplete')).toContain('data-name="Proven">23<');
 });
 
 test('a list leads from page to page', async () => {
