@@ -2,7 +2,7 @@ import { type Database, hotQuery, inTransaction, query, sql, type Transaction } 
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
-import { defaultRuleLimits } from './limits.ts';
+import { defaultRuleLimits, type Mode } from './limits.ts';
 import {
   lockSend,
   markSends,
@@ -85,21 +85,29 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
 }
 
 /**
- * Drops waiting sends of rules that a new version lacks. Gates drop those that a worker is advancing. Returns how many
- * live sends keep waiting with the words of earlier versions.
+ * Drops waiting sends of rules that are off, gone or no longer live in a new version. Gates drop those that a worker is
+ * advancing. Returns how many live sends keep waiting with the words of earlier versions.
  */
-export async function dropOthers(tx: Transaction, rules: readonly string[]): Promise<number> {
+export async function dropOthers(
+  tx: Transaction,
+  rules: readonly { readonly name: string; readonly mode: Mode }[],
+): Promise<number> {
+  const modes = new Map(rules.map(({ name, mode }) => [name, mode]));
   const waiting = await query(
     tx,
-    sql<Pick<Send, 'sendId' | 'state' | 'mode'> & { isOther: boolean }>`
-      select send_id as "sendId", state, mode, rule <> all(${rules}::text[]) as "isOther" from ops.sends
+    sql<Pick<Send, 'sendId' | 'state' | 'mode' | 'rule'>>`select send_id as "sendId", state, mode, rule from ops.sends
       where ${sql.raw(isUnsentRow)} and rule_version is not null for update skip locked`,
   );
-  const others = waiting.filter(({ isOther, state }) => isOther && state !== 'RESERVED');
-  for (const { sendId, state } of others) {
-    await transition(tx, { sendId, from: [state], to: 'DENIED', reason: 'gate:rule_off', actor: 'rule' });
+  let kept = 0;
+  for (const { sendId, state, mode, rule } of waiting) {
+    const now = modes.get(rule) ?? 'off';
+    if (now === 'live' || now === mode) kept += mode === 'live' ? 1 : 0;
+    else if (state !== 'RESERVED') {
+      const reason = now === 'off' ? 'gate:rule_off' : 'dry_run';
+      await transition(tx, { sendId, from: [state], to: 'DENIED', reason, actor: 'rule' });
+    }
   }
-  return waiting.filter(({ isOther, mode }) => !isOther && mode === 'live').length;
+  return kept;
 }
 
 /** A superseded send whose budget is still reserved. */

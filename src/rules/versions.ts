@@ -233,10 +233,5 @@ async function insertVersion(tx: Transaction, { text, by, why, fileHash }: NewVe
         coalesce((select since from ops.rule_versions order by version desc limit 1), '{}'))`,
   );
   await recordInForce(tx, set);
-  const active = set.rules.filter((rule) => rule.mode !== 'off');
-  const waiting = await dropOthers(
-    tx,
-    active.map(({ name }) => name),
-  );
-  return { version, waiting };
+  return { version, waiting: await dropOthers(tx, set.rules) };
 }

@@ -150,11 +150,12 @@ describe('a reply that waits for the end of quiet hours', () => {
   });
 
   test.each([
-    ['off', `${rulesWith('Old words')}  mode: off\n`],
-    ['gone', 'rules: []\n'],
-  ])('is dropped at once when its rule is %s', async (_, rules) => {
+    ['off', `${rulesWith('Old words')}  mode: off\n`, 'gate:rule_off'],
+    ['gone', 'rules: []\n', 'gate:rule_off'],
+    ['in dry-run mode', `${rulesWith('Old words')}  mode: dry-run\n`, 'dry_run'],
+  ])('is dropped at once when its rule is %s', async (_, rules, reason) => {
     await world.rules(rules);
-    expect(await state()).toBe('DENIED gate:rule_off');
+    expect(await state()).toBe(`DENIED ${reason}`);
   });
 
   test('can be cancelled by the command, once', async () => {
