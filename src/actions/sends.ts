@@ -120,7 +120,7 @@ export const sendActions = [
         throw new UserError('Nothing was approved: the text was changed, or they wrote again. Read it again first.');
       await refuseUnless(result === 'done', db, id);
     },
-    done: 'Approved. It leaves within seconds, unless all texts are paused (the page /sends says so) or a gate refuses it.',
+    done: 'Approved. It leaves within seconds, unless all texts are paused, a gate refuses it, or quiet hours hold it: the page /sends shows it.',
   }),
   action({
     ...aboutSend,

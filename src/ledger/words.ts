@@ -57,7 +57,7 @@ const sendReasons: Readonly<Record<string, string>> = {
   'gate:earlier_steps': 'earlier steps on the same trigger come first',
   'gate:budget_thread': 'the daily budget of the thread is used up',
   'gate:budget_account': 'the daily budget of texts is used up',
-  'gate:budget_money': 'the daily budget of money is used up',
+  'gate:budget_money': 'the rest of the daily budget of money may not pay it',
 };
 
 /** Reasons that mean something else on a HELD send than on a refused one: what the send waits for. */
