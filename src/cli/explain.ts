@@ -108,7 +108,8 @@ function renderExplanation(
       else lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
     }
   } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
-    lines.push('  In fact: no match and no refusal is recorded.');
+    const why = outcome === 'matched' ? ': the rule was not in force then, or no worker ran' : '';
+    lines.push(`  In fact: no match and no refusal is recorded${why}.`);
   }
   return lines;
 }
