@@ -46,7 +46,21 @@ export const sessionSettings = {
   // Planning a statement each time costs more than running it. `reporting/analyze.ts` ends plans for empty tables.
   plan_cache_mode: 'auto',
   // Looking up a few rows through an index is cheaper than scanning a table, on any modern disk and in memory.
+  seq_page_cost: '1',
   random_page_cost: '1.1',
+  // What helps a report of somebody else's can make a statement of ours take seconds.
+  parallel_setup_cost: '1000',
+  enable_bitmapscan: 'on',
+  enable_hashagg: 'on',
+  enable_hashjoin: 'on',
+  enable_indexonlyscan: 'on',
+  enable_indexscan: 'on',
+  enable_material: 'on',
+  enable_memoize: 'on',
+  enable_mergejoin: 'on',
+  enable_nestloop: 'on',
+  enable_seqscan: 'on',
+  enable_sort: 'on',
 };
 
 /** Settings for some sessions only. */
