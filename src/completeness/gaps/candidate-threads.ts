@@ -147,11 +147,17 @@ export async function reopenProbed(
   );
 }
 
-/** Probes up to `max` open candidates, the newest evidence first. */
+/** Targets that become due one after the other within some seconds, so that current events don't wait behind them. */
+function spread(targets: readonly DirtyTarget[], seconds: number): DirtyTarget[] {
+  return targets.map((target, at) => ({ ...target, afterSeconds: (at * seconds) / targets.length }));
+}
+
+/** Probes up to `max` open candidates within some seconds, the newest evidence first. */
 export function probe(
   db: Database,
   max: number,
   priority: Priority = priorities.history,
+  withinSeconds = 0,
 ): Promise<{ probed: number; due: DueTarget[] }> {
   return db.transaction().execute(async (tx) => {
     const open = await query(
@@ -163,10 +169,8 @@ export function probe(
        ) o
        where t.line = o.line and t.number = o.number returning t.line, t.number`,
     );
-    const due = await markDirty(
-      tx,
-      open.map(({ line, number }) => ({ kind: 'thread', key: `${line}/${number}`, priority })),
-    );
+    const targets = open.map(({ line, number }) => ({ kind: 'thread', key: `${line}/${number}`, priority }) as const);
+    const due = await markDirty(tx, spread(targets, withinSeconds));
     return { probed: open.length, due };
   });
 }
@@ -219,12 +223,14 @@ export async function rereadNewestThreads(tx: Transaction, line: string, max: nu
 /**
  * Marks up to `max` threads of a line dirty that were last read before a moment. Alternates between the threads with
  * the newest texts and those that weren't read for longest, so that each is reached even while texts keep arriving.
+ * They are read within some seconds.
  */
 export async function rereadThreadsBefore(
   tx: Transaction,
   line: string,
   before: Date,
   max: number,
+  withinSeconds = 0,
 ): Promise<DueTarget[]> {
   const threads = await query(
     tx,
@@ -235,7 +241,7 @@ export async function rereadThreadsBefore(
        where line = ${line} and deleted_at is null and coalesce(thread_fetched_at, '-infinity') < ${before}
      ) c order by least(by_text, by_read), by_text limit ${max}`,
   );
-  return markDirty(tx, threadTargets(threads, priorities.live));
+  return markDirty(tx, spread(threadTargets(threads, priorities.live), withinSeconds));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Answer, Service, UnreadCounts } from '../../api-client/client.ts';
-import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../../db/database.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { type DueTarget, markDirty, priorities } from '../../inbox/targets.ts';
 import type { Log } from '../../shared/log.ts';
@@ -57,6 +57,8 @@ const searchSeconds = 900;
 const callersOfDays = 7;
 const maxThreads = 50;
 const maxProbes = 200;
+/** Seconds over which the reads of a round of a search are spread; rounds are a minute apart. */
+const roundSeconds = 50;
 /** Candidates that an earlier probe didn't find, reopened in each round of a search. */
 const maxReopened = 50;
 
@@ -174,8 +176,8 @@ async function search({ db }: GapDetectionDeps, compared: ComparedLine, at: Date
   await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy: past.behindSince });
   if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
   const arrivedBy = (await risenAt(db, line)) ?? past.behindSince ?? at;
-  const due = await db.transaction().execute((tx) => rereadThreadsBefore(tx, line, arrivedBy, maxThreads));
-  return [...due, ...(await probe(db, maxProbes, priorities.live)).due];
+  const due = await inTransaction(db, (tx) => rereadThreadsBefore(tx, line, arrivedBy, maxThreads, roundSeconds));
+  return [...due, ...(await probe(db, maxProbes, priorities.live, roundSeconds)).due];
 }
 
 /**

@@ -83,6 +83,22 @@ describe('of a line that counts what nobody has read', () => {
     expect(reads).toEqual([50, 50, 20, 0]);
   });
 
+  test('reads that search for a text come one after the other, so that current ones do not wait behind them', async () => {
+    for (let at = 0; at < 60; at += 1) await hold(1);
+    for (let at = 0; at < 60; at += 1) await called(`17185557${100 + at}`);
+    counts(61);
+    await look();
+    await pass(2);
+    expect(await state()).toBe('behind');
+    const dueWithin = (seconds: number) =>
+      value(
+        `select count(*)::integer from ops.sync_targets where dirty_version > clean_version and due_at < now() + $1 * interval '1 second'`,
+        seconds,
+      );
+    expect(Number(await dueWithin(5))).toBeLessThan(15);
+    expect(await dueWithin(50)).toBe(110);
+  });
+
   test('a text whose thread the service does not let be read now is waited for, and nobody is asked', async () => {
     await called(caller);
     counts(1);
