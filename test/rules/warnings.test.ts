@@ -21,6 +21,15 @@ test.each([
   expect(warningsOf(condition)).toMatchObject([{ message: /is never true here/, remedy: /lower case/ }].map(matched));
 });
 
+test.each(['contact.number.startsWith("+1")', 'line.number.endsWith("555-0100")'])(
+  '%s is told to be never true: a number is digits alone',
+  (condition) => {
+    expect(warningsOf(condition)).toMatchObject(
+      [{ message: /is never true here/, remedy: /digits alone/ }].map(matched),
+    );
+  },
+);
+
 const matched = ({ message, remedy }: { message: RegExp; remedy: RegExp }) => ({
   message: expect.stringMatching(message),
   remedy: expect.stringMatching(remedy),
@@ -32,6 +41,8 @@ test.each([
   'message.plain.matches("(?i)Refund")',
   String.raw`message.plain.matches("\\Wrefund\\S+ \\pL \\p{Lu}")`,
   'message.plain.matches("^(refund|money back)$")',
+  'contact.number.startsWith("1212")',
+  String.raw`contact.number.matches("^1(212|646)\\d+$")`,
 ])('%s is not', (condition) => {
   expect(warningsOf(condition)).toEqual([]);
 });

@@ -78,21 +78,23 @@ export function impossibleComparison(comparisons: readonly Comparison[]): TextPr
   return undefined;
 }
 
-/** Searches for something that a fact never contains, such as a capital letter in `message.plain`. */
+/** Searches for something that a fact never contains, such as a capital letter in `message.plain`, or a plus in a number. */
 export function hopelessSearches(root: ASTNode): TextProblem[] {
   return [...nodesOf(root)].flatMap((node): TextProblem[] => {
     if (node.op !== 'rcall' || !/^(?:contains|startsWith|endsWith|matches)$/.test(node.args[0])) return [];
     const [name, receiver, [sought]] = node.args;
     const isLowered = receiver.op === 'rcall' && receiver.args[0] === 'lowerAscii';
     const format = isLowered ? 'lower' : declarationOf(factPath(receiver) ?? '')?.format;
-    if (sought?.op !== 'value' || typeof sought.args !== 'string' || (format !== 'plain' && format !== 'lower'))
-      return [];
+    if (sought?.op !== 'value' || typeof sought.args !== 'string') return [];
+    if (format !== 'plain' && format !== 'lower' && format !== 'number') return [];
     // In a pattern, only letters stand for themselves.
     const letters = sought.args.replace(/\\(?:[pP](?:\{[^}]*\}|.)|.)|\(\?P?<[^>]*>/g, '');
     const isPossible =
       name === 'matches'
         ? /\(\?[a-z]*i/.test(letters) || letters === letters.toLowerCase()
-        : formats[format].isIn(sought.args.trim());
+        : format === 'number'
+          ? /^\d*$/.test(sought.args)
+          : formats[format].isIn(sought.args.trim());
     const message = `${name}(${JSON.stringify(sought.args)}) is never true here.`;
     return isPossible ? [] : [{ offset: sought.range.start, message, remedy: remedyOf(format) }];
   });
