@@ -25,7 +25,8 @@ export async function findAssignee(
       db,
       sql`
         select user_id as id from warehouse.users
-        where deleted_at is null and lower(${to.name}) in (lower(username), lower(email)) order by user_id limit 1`,
+        where deleted_at is null and lower(${to.name}) in (lower(username), lower(email), user_id::text)
+        order by user_id::text = ${to.name}, user_id limit 1`,
     );
     return user === undefined ? { missing: `no user is called ${to.name}`, isMistake: true } : { user };
   }

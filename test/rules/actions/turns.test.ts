@@ -183,16 +183,18 @@ test('a step waits for the one before it, also where the process that had that d
   expect(await taken()).toMatchObject({ ordinal: 2 });
 });
 
-test('a thread is assigned to the user of a name by the whole id, also beyond what a double holds', async () => {
+test('a thread is assigned by the whole id of a user, also beyond what a double holds, whether named or by the id', async () => {
   const userId = '9007199254740993';
   await query(
     `insert into warehouse.users (user_id, username, source, fetch_seq, fetched_at) values ($1, 'pat', 'test', 1, now())`,
     userId,
   );
-  await matched('assign', { to: { kind: 'named', name: 'Pat' } });
-  const { asked, parts } = serviceThat();
-  await performAction(parts, await taken(), signal);
-  expect(asked).toEqual([{ user: userId }]);
+  for (const name of ['Pat', userId]) {
+    await matched('assign', { to: { kind: 'named', name } });
+    const { asked, parts } = serviceThat();
+    await performAction(parts, await taken(), signal);
+    expect(asked, name).toEqual([{ user: userId }]);
+  }
 });
 
 test('a request that leaves is counted, a turn in which none left is not', async () => {
