@@ -55,7 +55,7 @@ export const processChecks: Checks = {
     ({ names, since, processes }) => ({
       level: 'warning',
       sentence: `Processes have different values of ${names}.`,
-      remedy: `Give them the same settings, and restart those that are out of date: ${processes}. Until then, each receiver registers webhooks of its own, and rules obey the RULES_MODE of the worker that takes them.`,
+      remedy: `Give them the same settings, and restart those that are out of date: ${processes}. Until then, each receiver registers webhooks of its own, and rules obey the highest RULES_MODE.`,
       since,
     }),
   ),
