@@ -64,7 +64,12 @@ export const accountActions = [
     help: 'Deletes a webhook subscription at the service. A running receiver creates ours again: stop it first.',
     words: '<id>',
     needs: 'api',
-    args: z.object({ id: z.coerce.number('The id is a whole number.').int('The id is a whole number.').positive() }),
+    args: z.object({
+      id: z.coerce
+        .number('The id is a whole number.')
+        .int('The id is a whole number.')
+        .positive('The id is a whole number.'),
+    }),
     async question(deps, { id }) {
       const { found } = await subscriptionOf(deps, id);
       const whose = isOurAddress(deps.settings.receiver, found.url) ? 'ours' : 'another than ours';

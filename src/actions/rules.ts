@@ -41,9 +41,14 @@ export const ruleActions = [
       version: z.coerce
         .number('A version is a whole number.')
         .int('A version is a whole number.')
-        .positive()
+        .positive('A version is a whole number.')
         .max(2_147_483_647, 'There is no such version.'),
-      why: z.string(noReason).trim().min(1, noReason).max(500).describe('the reason, for the history'),
+      why: z
+        .string(noReason)
+        .trim()
+        .min(1, noReason)
+        .max(500, 'The reason has more than 500 characters.')
+        .describe('the reason, for the history'),
       /** The version in force on the page that asks. */
       based_on: z.coerce.number().int().nonnegative().optional(),
     }),

@@ -22,7 +22,7 @@ const id = z
 const why = z
   .string()
   .trim()
-  .max(500)
+  .max(500, 'The reason has more than 500 characters.')
   .transform((text) => maskNumbers(text))
   .optional()
   .describe('the reason, for the history');
@@ -99,7 +99,12 @@ export const sendActions = [
     help: 'Approves a text that waits for it. It leaves if every gate still lets it pass.',
     args: z.object({
       id,
-      text: z.string().trim().min(1, 'The text is empty: reject it instead.').max(1_600).optional(),
+      text: z
+        .string()
+        .trim()
+        .min(1, 'The text is empty: reject it instead.')
+        .max(1_600, 'The text has more than 1,600 characters.')
+        .optional(),
       /** Identifies what was shown, from {@link listProposals}. */
       seen: z.string().optional(),
     }),

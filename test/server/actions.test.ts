@@ -72,6 +72,15 @@ describe('an action', () => {
     expect((await pause(bearer, path)).status).toBe(status);
   });
 
+  test.each([
+    ['sends pause', { why: 'x'.repeat(501) }, 'The reason has more than 500 characters.'],
+    ['rules rollback', { version: 1, why: 'x'.repeat(501) }, 'The reason has more than 500 characters.'],
+    ['rules rollback', { version: -1, why: 'x' }, 'A version is a whole number.'],
+  ])('%s refuses %j in words', (name, given, sentence) => {
+    const parsed = actions.find((each) => each.name === name)?.args.safeParse(given);
+    expect(parsed?.error?.issues.map(({ message }) => message)).toEqual([sentence]);
+  });
+
   const needy = actions.filter(({ args, isSigned }) => isSigned || !args.safeParse({}).success);
   test.each(needy.map(({ name }) => name))(
     '%s has an address, which does nothing without its arguments',
