@@ -144,7 +144,8 @@ export async function query<Row>(db: Database | Transaction, ...statement: State
 
 /**
  * Like {@link query}, but parsed once per connection, and after some runs planned once per ANALYZE. For statements that
- * every read or event runs. The text must not vary.
+ * every read or event runs. The text must not vary, nor the columns of its result: `*` of a table would, with each
+ * column that a later release adds.
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);

@@ -96,7 +96,7 @@ async function recordReads(
   const table = sql.table(`warehouse.${kind}`);
   const count = sql.ref(kind === 'recordings' ? 'recording_count' : 'transcript_count');
   const complete = reads.filter(({ isComplete }) => isComplete);
-  const deleted = await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete);
+  const deleted = await markDeleted(tx, `warehouse.${kind}`, 'call_id', 'the call no longer lists it', complete);
   await hotQuery(
     tx,
     sql`

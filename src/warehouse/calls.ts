@@ -87,7 +87,7 @@ export interface CallGone {
 
 /** Marks calls deleted that three spaced reads didn't find, unless a newer read found them. */
 export async function markCallsGone(tx: Transaction, follow: Follow, gone: readonly CallGone[]): Promise<void> {
-  const lost = await markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone);
+  const lost = await markDeleted(tx, 'warehouse.calls', 'started_at', 'not found by three spaced reads', gone);
   follow({ calls: lost.map(({ started_at }) => started_at) });
 }
 

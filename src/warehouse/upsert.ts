@@ -116,15 +116,19 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
   return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
 }
 
-/** Marks the rows of calls deleted that reads didn't find, unless a later read wrote them. */
-export async function markDeleted(
+/**
+ * Marks the rows of calls deleted that reads didn't find, unless a later read wrote them. Resolves to a column of these
+ * rows.
+ */
+export async function markDeleted<Column extends 'call_id' | 'started_at'>(
   tx: Transaction,
   table: string,
+  column: Column,
   reason: string,
   gone: readonly { readonly callId: string; readonly read: Provenance }[],
-): Promise<Record<string, unknown>[]> {
+): Promise<Record<Column, unknown>[]> {
   if (gone.length === 0) return [];
-  return hotQuery<Record<string, unknown>>(
+  return hotQuery<Record<Column, unknown>>(
     tx,
     sql`
       update ${sql.table(table)} t
@@ -132,7 +136,7 @@ export async function markDeleted(
       from ${relation('g', gone, { call_id: ['text', ({ callId }) => callId], fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
       where t.call_id = any(${unseen(gone.map(({ callId }) => callId))}) and t.call_id = g.call_id and t.fetch_seq < g.fetch_seq
         and t.deleted_at is null
-      returning t.*`,
+      returning t.${sql.ref(column)}`,
   );
 }
 

@@ -88,3 +88,32 @@ rules:
   expect(found.size).toBeGreaterThan(20);
   expect([...found].filter(([, scans]) => scans.length > 0)).toEqual([]);
 });
+
+test('a column that a later release adds while this one runs ends no prepared statement', async () => {
+  await world.text('17185550107', 'Hello');
+  await world.sandbox.emit.call({ status: 'answered', recorded: true, recordingAfterMs: 0 });
+  await world.quiet();
+  const tables = await world.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where relkind = 'r' and relnamespace in ('ops'::regnamespace, 'warehouse'::regnamespace, 'rollups'::regnamespace)`,
+  );
+  for (const { name } of tables) await world.query(`alter table ${name} add column of_a_later_release integer`);
+  const { pool } = world.context.database;
+  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
+  const ended: string[] = [];
+  let asked = 0;
+  for (const client of clients) {
+    const { rows } = await client.query<{ name: string; statement: string; count: number }>(
+      'select name, statement, cardinality(parameter_types) as count from pg_prepared_statements',
+    );
+    for (const { name, statement, count } of rows) {
+      asked += 1;
+      const given = Array.from({ length: count }, () => 'null').join();
+      const answer = client.query(`explain execute "${name}"${count > 0 ? `(${given})` : ''}`);
+      await answer.catch((error: Error) => ended.push(`${error.message}: ${statement}`));
+    }
+    client.release(true);
+  }
+  expect(asked).toBeGreaterThan(20);
+  expect(ended).toEqual([]);
+});
