@@ -1,5 +1,6 @@
 import { hotQuery, sql, type Transaction, unseen } from '../db/database.ts';
 import type { Pair } from '../shared/thread.ts';
+import { sameNumbers } from '../warehouse/phone-numbers.ts';
 import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, Scope } from './rule.ts';
 
@@ -66,11 +67,12 @@ export function createHistory(matches: readonly Match[]): History {
     },
     earlier({ rule, mode }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;
+      const forms = sameNumbers(thread.number);
       const isCounted = (match: Held) => {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = match.line === thread.line && match.number === thread.number;
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
-        return scope === 'contact' ? match.number === thread.number : isThread;
+        return scope === 'contact' ? forms.includes(match.number) : isThread;
       };
       return (byRule.get(rule) ?? []).filter(isCounted).length;
     },
@@ -118,7 +120,7 @@ export async function readHistory(
   people: readonly Pick<Pair, 'number'>[],
   { until, held = [] }: HistoryOptions,
 ): Promise<History> {
-  const numbers = [...new Set(people.map(({ number }) => number))];
+  const numbers = [...new Set(people.flatMap(({ number }) => sameNumbers(number)))];
   const rows = await hotQuery<Match>(
     tx,
     sql`

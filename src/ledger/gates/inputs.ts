@@ -1,5 +1,5 @@
-import { hotQuery, sql, type Transaction } from '../../db/database.ts';
-import { spellingsOf } from '../../warehouse/phone-numbers.ts';
+import { hotQuery, sql, type Transaction, unseen } from '../../db/database.ts';
+import { sameNumbers, spellingsOf } from '../../warehouse/phone-numbers.ts';
 import { highestUnit } from '../control.ts';
 import type { Mode } from '../limits.ts';
 import { ruleMode } from '../rules-in-force.ts';
@@ -110,6 +110,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, pas
   const happenedAt = new Date(trigger.at.getTime() - (limits?.delaySeconds ?? 0) * 1_000);
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;
   const callId = sql`${trigger.kind === 'call' ? trigger.id : null}::text`;
+  const forms = unseen(sameNumbers(number));
   const pastNow = sql`${past ?? null}::timestamptz`;
   const ownDaysAgo = sql.raw(`interval '${ownDays} days'`);
   return sql<InputsRow>`
@@ -148,14 +149,14 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, pas
       coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
         where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
       exists (select from warehouse.sms_lines where line = ${number})
-        or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity')
-        or exists (select from warehouse.users where deleted_at is null and ${normalized('mobile')} = ${number})
+        or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = any(${forms}) and valid_to = 'infinity')
+        or exists (select from warehouse.users where deleted_at is null and ${normalized('mobile')} = any(${forms}))
         or exists (select from call where direction = 'inbound' and length(${normalized('caller_number')}) between 1 and 6)
         as "isOwnNumber",
       coalesce((select array_remove(array[caller_number, caller_id_external, caller_id_internal, called_number, dialled_number], null)
         from call), '{}') as "callerIds",
       exists (select from call where status is distinct from 'answered' and ${hasTalkedSince({
-        number: sql`${number}`,
+        numbers: forms,
         callId,
         since: sql`coalesce(call.started_at, call.ended_at)`,
         until: pastNow,

@@ -3,6 +3,7 @@ import { type Database, hotQuery, relation, sql, type Transaction } from '../../
 import { hasTalkedSince } from '../../ledger/talks.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Reached } from '../../warehouse/call-facts.ts';
+import { sameNumbers } from '../../warehouse/phone-numbers.ts';
 import { hoursOf } from '../business-hours.ts';
 import type { RuleSet } from '../rule.ts';
 import { happenedAt, type Trigger, type TriggerKind } from '../triggers.ts';
@@ -222,6 +223,7 @@ async function readSurroundings(
       conversation_id: ['bigint', ({ subject }) => subject.conversationId],
       line: ['text', ({ subject }) => subject.line],
       number: ['text', ({ subject }) => subject.number],
+      numbers: ['text[]', ({ subject }) => sameNumbers(subject.number)],
       at: ['timestamptz', ({ trigger }) => trigger.at],
       happened_at: ['timestamptz', ({ trigger }) => happenedAt(trigger)],
       last_message_id: ['bigint', ({ subject }) => subject.lastMessageId],
@@ -242,17 +244,17 @@ async function readSurroundings(
         coalesce(contact.tags, '{}') as "contact.tags",
         not exists (
           select from warehouse.sms_messages m
-          where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
+          where m.number = any(s.numbers) and m.is_scheduled is not true and m.deleted_at is null
             and m.sent_at < s.happened_at + interval '1 ms'
             and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.happened_at, s.last_message_id)
             and ${isNotByRule('m.send_id', 'm.sent_at')}
         ) and not exists (
           select from warehouse.calls k
-          where k.external_number = s.number and k.started_at < s.happened_at and ${wasKnown}
+          where k.external_number = any(s.numbers) and k.started_at < s.happened_at and ${wasKnown}
             and k.call_id is distinct from s.call_id and k.deleted_at is null
         ) as "contact.is_new",
         ${hasTalkedSince({
-          number: sql`s.number`,
+          numbers: sql`s.numbers`,
           callId: sql`s.call_id`,
           since: sql`coalesce(own.started_at, s.happened_at)`,
           until: sql`known.until`,
