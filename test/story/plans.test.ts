@@ -49,6 +49,10 @@ function growingScans(plan: Plan, partial: ReadonlySet<string>): string[] {
 }
 
 test('no prepared statement keeps a plan that scans a table, though the tables were empty', async () => {
+  // On a busy machine, autovacuum would find the few rows that the tables hold then.
+  await world.query(`do $$ declare each regclass; begin
+    for each in select oid from pg_class where relkind = 'r' and relnamespace::regnamespace::text in ('ops', 'warehouse', 'rollups')
+    loop execute format('alter table %s set (autovacuum_enabled = false)', each); end loop; end $$`);
   await world.rules(`
 rules:
   - name: answer
