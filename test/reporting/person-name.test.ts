@@ -11,11 +11,12 @@ const noNames = `
   Spam Likely; SCAM LIKELY; Scam Likely?; Spam Risk; Potential Spam; CELL PHONE; No Caller ID; NO NAME; NOT PROVIDED; N/A; null
   Cellular Call; Numéro privé; Anonyme; DESCONOCIDO; Unbekannt; Telemarketer; V12345678901234; V 1234567; V412151234500001
   SEATTLE WA; NEW YORK NY; Seattle, WA; ST LOUIS MO; TORONTO ON; Ontario; CALIFORNIA; New York; British Columbia; 12125550123
-  +1 (212) 555-0123; 212.555.0123; tel:+12125550123; sip:12125550123@example.com; 611; (212) 555 0123 ext 4; -; ?`;
+  +1 (212) 555-0123; 212.555.0123; tel:+12125550123; sip:12125550123@example.com; 611; (212) 555 0123 ext 4; -; ?
+  VERIZON WIRELESS; T-MOBILE; US CELLULAR; SPRINT PCS; METRO PCS; BOOST MOBILE; Google Voice; CONFERENCE CALL; TEXT`;
 const names = `
   Pat Example; EXAMPLE PAT; O'BRIEN KIM; Kim Ma; Ma; LONG; Free; José; Łukasz; משה כהן; 李明; Иван; 1-800 Flowers; WIRELESS WORLD
   Private Dining Co; ACME & CO; Caller Smith; Toll Brothers; VIRGINIA SMITH; Denzel Washington; V Smith; Washington Dental
-  ONTARIO PLUMBING; Victor 5; Dr. No; Unknown Pleasures Ltd`;
+  ONTARIO PLUMBING; Victor 5; Dr. No; Unknown Pleasures Ltd; T; Metro; Cricket; Boost Fitness; US Steel; Kim T`;
 const each = (text: string) =>
   text
     .split(/[;\n]/)
