@@ -261,7 +261,7 @@ async function probeApi(service: Service, db: Database) {
     try {
       const isRead = (await read()) !== undefined;
       found.push(
-        isRead ? ok(`${what} can be read.`) : notice(`${what} weren’t read, because there are none yet.`, again),
+        isRead ? ok(`${what} can be read.`) : notice(`${what} weren’t read, because none is known yet.`, again),
       );
     } catch (error) {
       found.push(unreadable(what, error, scope));
@@ -278,7 +278,7 @@ async function probeApi(service: Service, db: Database) {
 /** What is read, with what scope, and how. Undefined: there is nothing to read yet. */
 type Probe = [what: string, needs: { scope: Scope }, read: () => unknown];
 
-const again = `Run ${toType('doctor')} again when there are some.`;
+const again = `Run ${toType('doctor')} again when there is one.`;
 
 function unreadable(what: string, error: unknown, scope: Scope): Words {
   if (!(error instanceof ServiceError)) {
