@@ -156,7 +156,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, pas
       coalesce((select array_remove(array[caller_number, caller_id_external, caller_id_internal, called_number, dialled_number], null)
         from call), '{}') as "callerIds",
       exists (select from call where status is distinct from 'answered' and ${hasTalkedSince({
-        numbers: forms,
+        isNumber: (column) => sql`${sql.ref(column)} = any(${forms})`,
         callId,
         since: sql`coalesce(call.started_at, call.ended_at)`,
         until: pastNow,

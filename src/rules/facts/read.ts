@@ -232,6 +232,9 @@ async function readSurroundings(
     },
     'ordinal',
   );
+  // A search for several forms costs more, and few countries have them.
+  const haveForms = known.some(({ subject }) => sameNumbers(subject.number).length > 1);
+  const isNumber = (column: string) => sql`${sql.ref(column)} = ${haveForms ? sql`any(s.numbers)` : sql`s.number`}`;
   const isNotByRule = (sendOrRun: string, at: string) =>
     sql`(not ${isPast} or ${sql.ref(sendOrRun)} is null or ${sql.ref(at)} < date_trunc('second', s.at))`;
   return hotQuery<SurroundingsRow>(
@@ -244,17 +247,17 @@ async function readSurroundings(
         coalesce(contact.tags, '{}') as "contact.tags",
         not exists (
           select from warehouse.sms_messages m
-          where m.number = any(s.numbers) and m.is_scheduled is not true and m.deleted_at is null
+          where ${isNumber('m.number')} and m.is_scheduled is not true and m.deleted_at is null
             and m.sent_at < s.happened_at + interval '1 ms'
             and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.happened_at, s.last_message_id)
             and ${isNotByRule('m.send_id', 'm.sent_at')}
         ) and not exists (
           select from warehouse.calls k
-          where k.external_number = any(s.numbers) and k.started_at < s.happened_at and ${wasKnown}
+          where ${isNumber('k.external_number')} and k.started_at < s.happened_at and ${wasKnown}
             and k.call_id is distinct from s.call_id and k.deleted_at is null
         ) as "contact.is_new",
         ${hasTalkedSince({
-          numbers: sql`s.numbers`,
+          isNumber,
           callId: sql`s.call_id`,
           since: sql`coalesce(own.started_at, s.happened_at)`,
           until: sql`known.until`,
