@@ -85,38 +85,47 @@ export function hopelessSearches(root: ASTNode): TextProblem[] {
     const [name, receiver, [sought]] = node.args;
     const isLowered = receiver.op === 'rcall' && receiver.args[0] === 'lowerAscii';
     const format = isLowered ? 'lower' : declarationOf(factPath(receiver) ?? '')?.format;
-    if (sought?.op !== 'value' || typeof sought.args !== 'string') return [];
-    if (format !== 'plain' && format !== 'lower' && format !== 'number') return [];
+    if (sought?.op !== 'value' || typeof sought.args !== 'string' || !format) return [];
+    const { canContain } = formats[format];
+    if (!canContain) return [];
     // In a pattern, only letters stand for themselves.
     const letters = sought.args.replace(/\\(?:[pP](?:\{[^}]*\}|.)|.)|\(\?P?<[^>]*>/g, '');
     const isPossible =
-      name === 'matches'
-        ? /\(\?[a-z]*i/.test(letters) || letters === letters.toLowerCase()
-        : format === 'number'
-          ? /^\d*$/.test(sought.args)
-          : formats[format].isIn(sought.args.trim());
+      name === 'matches' ? /\(\?[a-z]*i/.test(letters) || letters === letters.toLowerCase() : canContain(sought.args);
     const message = `${name}(${JSON.stringify(sought.args)}) is never true here.`;
     return isPossible ? [] : [{ offset: sought.range.start, message, remedy: remedyOf(format) }];
   });
 }
 
+interface Format {
+  readonly form: string;
+  /** Whether a fact can be this text. */
+  readonly isIn: (text: string) => boolean;
+  /** Whether a fact can contain this text. Undefined: searches aren't checked. */
+  readonly canContain?: (part: string) => boolean;
+}
+
 /** How the strings of each format are written. */
-export const formats: Readonly<
-  Record<FactFormat, { readonly form: string; readonly isIn: (text: string) => boolean }>
-> = {
+export const formats: Readonly<Record<FactFormat, Format>> = {
   number: {
     form: 'digits alone with the country code, such as "18455550100"',
     isIn: (text) => text === '' || Object.values(typedNumber(text, { orShortCode: true }))[0] === text,
+    canContain: (part) => /^\d*$/.test(part),
   },
   plain: {
     form: 'lower case with single spaces, without accents and punctuation, such as "thank you"',
     isIn: (text) => text === plainText(text),
+    canContain: (part) => part.trim() === plainText(part),
   },
   time: { form: 'HH:MM, such as "09:05"', isIn: (text) => /^(?:[01]\d|2[0-4]):[0-5]\d$/.test(text) },
   language: { form: 'a code such as "es"', isIn: (text) => /^[a-z]{2,3}$/.test(text) },
-  lower: { form: 'lower case', isIn: (text) => text === text.toLowerCase() },
+  lower: { form: 'lower case', isIn: isLowerCase, canContain: isLowerCase },
   date: { form: 'YYYY-MM-DD, such as "2026-11-01"', isIn: (text) => /^\d{4}-\d\d-\d\d$/.test(text) },
 };
+
+function isLowerCase(text: string): boolean {
+  return text === text.toLowerCase();
+}
 
 /** What to write instead of a text that a fact never equals. Undefined for a possible text. */
 function neverIs(path: string, text: string): string | undefined {
