@@ -30,14 +30,15 @@ const equals = (column: Condition) => (value: string) => sql`${column} = ${value
 const customer = (number: Condition) =>
   sql`coalesce((select k.name || ' (' || ${number} || ')' from warehouse.contacts k where k.number = warehouse.contact_number(${number})), ${number})`;
 
-const ofNumber = (label: string, column: Condition): Filter => ({
+const ofNumber = (label: string, column: Condition, name = 'number'): Filter => ({
   label,
   placeholder: 'a number',
   where(text) {
     const found = typedNumber(text, { orShortCode: true, orUnassigned: true });
+    if ('number' in found) return sql`${column} = any(${spellingsOf(found.number)})`;
     // Rows lead here with every number that the mirror holds, also with one that nobody can have.
-    if ('problem' in found && !/^\d{3,15}$/.test(text)) throw new BadAddress(`number is ${found.problem}.`);
-    return sql`${column} = any(${'number' in found ? spellingsOf(found.number) : [text]})`;
+    if (/^\d{3,15}$/.test(text)) return sql`${column} = ${text}`;
+    throw new BadAddress(`${name} is ${found.problem}.`);
   },
 });
 const ofRule: Filter = { label: 'Rule', placeholder: 'its name', where: equals(sql`r.rule`) };
@@ -57,7 +58,7 @@ const threads: List = {
       where: (value) => sql`r.last_direction = ${value === 'waiting' ? 'in' : 'out'}`,
     },
     number: ofNumber('Customer', sql`r.number`),
-    line: ofNumber('Our line', sql`r.line`),
+    line: ofNumber('Our line', sql`r.line`, 'line'),
   },
   select: sql`case when r.participants_key = '' then ${customer(sql`r.number`)} else 'Group of ' || array_to_string(r.participants, ', ') end as customer,
     r.last_message_at as newest_at, newest.words,
