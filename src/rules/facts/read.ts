@@ -216,6 +216,10 @@ async function readSurroundings(
   { isPast = false }: ReadOptions,
 ): Promise<SurroundingsRow[]> {
   if (known.length === 0) return [];
+  const formsOf = ({ subject }: KnownCase) => sameNumbers(subject.number);
+  // A search for several forms costs more, and few countries have them.
+  const haveForms = known.some((each) => formsOf(each).length > 1);
+  const isNumber = (column: string) => sql`${sql.ref(column)} = ${haveForms ? sql`any(s.numbers)` : sql`s.number`}`;
   const subjects = relation(
     's',
     known,
@@ -223,7 +227,7 @@ async function readSurroundings(
       conversation_id: ['bigint', ({ subject }) => subject.conversationId],
       line: ['text', ({ subject }) => subject.line],
       number: ['text', ({ subject }) => subject.number],
-      numbers: ['text[]', ({ subject }) => sameNumbers(subject.number)],
+      numbers: ['text[]', (each) => (haveForms ? formsOf(each) : undefined)],
       at: ['timestamptz', ({ trigger }) => trigger.at],
       happened_at: ['timestamptz', ({ trigger }) => happenedAt(trigger)],
       last_message_id: ['bigint', ({ subject }) => subject.lastMessageId],
@@ -232,9 +236,6 @@ async function readSurroundings(
     },
     'ordinal',
   );
-  // A search for several forms costs more, and few countries have them.
-  const haveForms = known.some(({ subject }) => sameNumbers(subject.number).length > 1);
-  const isNumber = (column: string) => sql`${sql.ref(column)} = ${haveForms ? sql`any(s.numbers)` : sql`s.number`}`;
   const isNotByRule = (sendOrRun: string, at: string) =>
     sql`(not ${isPast} or ${sql.ref(sendOrRun)} is null or ${sql.ref(at)} < date_trunc('second', s.at))`;
   return hotQuery<SurroundingsRow>(
