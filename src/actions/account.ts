@@ -5,7 +5,7 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { countOf } from '../shared/format.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
-import { type ActionDeps, action } from './action.ts';
+import { type ActionDeps, action, wholeNumber } from './action.ts';
 
 const noApi = 'Set API_BASE_URL and API_KEY.';
 
@@ -64,12 +64,7 @@ export const accountActions = [
     help: 'Deletes a webhook subscription at the service. A running receiver creates ours again: stop it first.',
     words: '<id>',
     needs: 'api',
-    args: z.object({
-      id: z.coerce
-        .number('The id is a whole number.')
-        .int('The id is a whole number.')
-        .positive('The id is a whole number.'),
-    }),
+    args: z.object({ id: wholeNumber('The id is a whole number.') }),
     async question(deps, { id }) {
       const { found } = await subscriptionOf(deps, id);
       const whose = isOurAddress(deps.settings.receiver, found.url) ? 'ours' : 'another than ours';

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { Settings } from '../../config/settings.ts';
 import type { Service } from '../api-client/client.ts';
 import type { InboxDeps } from '../inbox/stored-deliveries.ts';
@@ -43,6 +43,12 @@ export interface Action<Args extends z.ZodObject = z.ZodObject> {
   /** The page that shows what came of it. */
   page(args: z.output<Args>): string;
 }
+
+/** An argument that counts from 1. `words` refuse everything else. */
+export const wholeNumber = (words: string) => z.coerce.number(words).int(words).positive(words);
+
+/** How long a reason may be, and what refuses a longer one. */
+export const longestReason = [500, 'The reason has more than 500 characters.'] as const;
 
 export function action<Args extends z.ZodObject, const Name extends string>(
   declared: Action<Args> & { readonly name: Name },

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { retryTelling } from '../rules/actions/tell.ts';
 import { rollbackRules } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
-import { action } from './action.ts';
+import { action, longestReason, wholeNumber } from './action.ts';
 
 const noReason = 'Nothing was changed: say why.';
 
@@ -38,16 +38,12 @@ export const ruleActions = [
     help: 'Makes the text of an earlier version the one in force, for all workers at once, as a new version.',
     words: '<version>',
     args: z.object({
-      version: z.coerce
-        .number('A version is a whole number.')
-        .int('A version is a whole number.')
-        .positive('A version is a whole number.')
-        .max(2_147_483_647, 'There is no such version.'),
+      version: wholeNumber('A version is a whole number.').max(2_147_483_647, 'There is no such version.'),
       why: z
         .string(noReason)
         .trim()
         .min(1, noReason)
-        .max(500, 'The reason has more than 500 characters.')
+        .max(...longestReason)
         .describe('the reason, for the history'),
       /** The version in force on the page that asks. */
       based_on: z.coerce.number().int().nonnegative().optional(),

@@ -12,7 +12,7 @@ import { UserError, WrongUse } from '../shared/errors.ts';
 import { price } from '../shared/format.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { typedNumber } from '../warehouse/phone-numbers.ts';
-import { action } from './action.ts';
+import { action, longestReason } from './action.ts';
 
 /* Texts of rules: the kill switch, decisions of people about one text, and opt-outs. */
 
@@ -22,7 +22,7 @@ const id = z
 const why = z
   .string()
   .trim()
-  .max(500, 'The reason has more than 500 characters.')
+  .max(...longestReason)
   .transform((text) => maskNumbers(text))
   .optional()
   .describe('the reason, for the history');
