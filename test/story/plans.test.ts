@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import { expect, test } from 'vitest';
 import { createStoryWorld } from './world.ts';
 
@@ -48,6 +49,22 @@ function growingScans(plan: Plan, partial: ReadonlySet<string>): string[] {
   ];
 }
 
+/** Asks about each prepared statement of each connection, with the words that run it. The connections end with that. */
+async function eachPrepared(ask: (client: PoolClient, execute: string, statement: string) => Promise<void>) {
+  const { pool } = world.context.database;
+  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
+  for (const client of clients) {
+    const { rows } = await client.query<{ name: string; statement: string; count: number }>(
+      'select name, statement, cardinality(parameter_types) as count from pg_prepared_statements',
+    );
+    for (const { name, statement, count } of rows) {
+      const given = Array.from({ length: count }, () => 'null').join();
+      await ask(client, `execute "${name}"${count > 0 ? `(${given})` : ''}`, statement);
+    }
+    client.release(true);
+  }
+}
+
 test('no prepared statement keeps a plan that scans a table, though the tables were empty', async () => {
   // On a busy machine, autovacuum would find the few rows that the tables hold then.
   await world.query(`do $$ declare each regclass; begin
@@ -68,27 +85,18 @@ rules:
     await world.quiet();
   }
   await world.pass('2m');
-  const { pool } = world.context.database;
   const partial = await world.query<{ name: string }>(
     'select indexrelid::regclass::text as name from pg_index where indpred is not null',
   );
   const few = new Set(partial.map(({ name }) => name.split('.').at(-1) ?? name));
-  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
   const found = new Map<string, string[]>();
-  for (const client of clients) {
+  await eachPrepared(async (client, execute, statement) => {
     await client.query('set plan_cache_mode = force_generic_plan');
-    const { rows } = await client.query<{ name: string; statement: string; count: number }>(
-      'select name, statement, cardinality(parameter_types) as count from pg_prepared_statements',
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
+      `explain (format json) ${execute}`,
     );
-    for (const { name, statement, count } of rows) {
-      const given = Array.from({ length: count }, () => 'null').join();
-      const { rows: plans } = await client.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
-        `explain (format json) execute "${name}"${count > 0 ? `(${given})` : ''}`,
-      );
-      found.set(statement, growingScans(plans[0]?.['QUERY PLAN'][0]?.Plan as Plan, few));
-    }
-    client.release(true);
-  }
+    found.set(statement, growingScans(rows[0]?.['QUERY PLAN'][0]?.Plan as Plan, few));
+  });
   expect(found.size).toBeGreaterThan(20);
   expect([...found].filter(([, scans]) => scans.length > 0)).toEqual([]);
 });
@@ -102,22 +110,12 @@ test('a column that a later release adds while this one runs ends no prepared st
      where relkind = 'r' and relnamespace in ('ops'::regnamespace, 'warehouse'::regnamespace, 'rollups'::regnamespace)`,
   );
   for (const { name } of tables) await world.query(`alter table ${name} add column of_a_later_release integer`);
-  const { pool } = world.context.database;
-  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
   const ended: string[] = [];
   let asked = 0;
-  for (const client of clients) {
-    const { rows } = await client.query<{ name: string; statement: string; count: number }>(
-      'select name, statement, cardinality(parameter_types) as count from pg_prepared_statements',
-    );
-    for (const { name, statement, count } of rows) {
-      asked += 1;
-      const given = Array.from({ length: count }, () => 'null').join();
-      const answer = client.query(`explain execute "${name}"${count > 0 ? `(${given})` : ''}`);
-      await answer.catch((error: Error) => ended.push(`${error.message}: ${statement}`));
-    }
-    client.release(true);
-  }
+  await eachPrepared(async (client, execute, statement) => {
+    asked += 1;
+    await client.query(`explain ${execute}`).catch((error: Error) => ended.push(`${error.message}: ${statement}`));
+  });
   expect(asked).toBeGreaterThan(20);
   expect(ended).toEqual([]);
 });
